@@ -35,6 +35,7 @@ impl LoadedProfile {
     /// What reports say of it.
     pub fn origin(&self) -> Origin {
         let mut origin = Origin::new(&self.path.display().to_string(), &self.profile);
+        origin.by_data_sheet = self.has_other_gpu;
         let scores = (!self.has_other_gpu).then_some(self.scores());
         let scores = scores.and_then(|path| files::read(&path, LARGEST_SCORES).ok());
         origin.scored =

@@ -156,7 +156,7 @@ impl Evaluation {
 
     /// What fits on one screen.
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
-        let head = head(one, width);
+        let head = head(one, width) + &self.whose_cpu(width);
         // Sizes at which the answer turns back and forth are no reason for it.
         let turns_often = one.threshold().is_some_and(|found| found.gpu_wins.len() > 1);
         let reasons = below_the_head(one);
@@ -177,7 +177,7 @@ impl Evaluation {
 
     /// All that is known.
     fn details(&self, one: &Assessment, rows: Rows, width: Option<usize>) -> String {
-        let mut text = head(one, width) + "\n";
+        let mut text = head(one, width) + &self.whose_cpu(width) + "\n";
         let shown = one.shown(rows);
         if !shown.is_empty() {
             text += &full_table(one, &shown, width);
@@ -202,6 +202,24 @@ impl Evaluation {
             }
         }
         text
+    }
+
+    /// Which CPU the GPU was compared with, where another GPU is taken to be in the host: whoever
+    /// asks has another host, too.
+    fn whose_cpu(&self, width: Option<usize>) -> String {
+        let origin = &self.profile;
+        if !origin.by_data_sheet {
+            return String::new();
+        }
+        let cpu = origin.cpu.as_deref().unwrap_or("CPU");
+        let threads = if_known(origin.cpu_threads, |threads| {
+            format!(" with {}", plural(threads as u64, "thread"))
+        });
+        let text = format!(
+            "Not your CPU: the measured host's {cpu}{threads}, unless the scenario states the CPU's \
+             times (`cpu`).\n"
+        );
+        folded(&text, width)
     }
 
     /// Where the answer comes from, in a line.

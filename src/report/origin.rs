@@ -15,6 +15,9 @@ pub struct Origin {
     pub path: String,
     /// Name of the GPU.
     pub gpu: String,
+    /// Whether this is another GPU than the measured one, described by its data sheet.
+    #[serde(default)]
+    pub by_data_sheet: bool,
     /// Speed and width of the link to the host.
     pub link: Option<String>,
     /// Version of the driver.
@@ -55,6 +58,7 @@ impl Origin {
         Self {
             path: path.to_owned(),
             gpu: machine.gpu.clone(),
+            by_data_sheet: false,
             link: said(&machine.link),
             driver: said(&machine.driver),
             cpu: said(&machine.cpu),

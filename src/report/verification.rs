@@ -304,7 +304,9 @@ impl Verification {
             [] => String::new(),
             [only] => format!("{bullet}error of the plan on the CPU: {only}\n"),
             [low, .., high] => {
-                format!("{bullet}errors of plans on the CPU: {low} to {high}, median {middle}\n")
+                format!(
+                    "{bullet}errors of plans on the CPU: {low} to {high}; the median size is {middle}\n"
+                )
             }
         }
     }

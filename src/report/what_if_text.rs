@@ -28,12 +28,12 @@ impl Assessment {
             .with(Column::words("what if"), |row| row.change)
             .with(Column::words("verdict"), verdict)
             .with(Column::words("winner"), winner)
-            .with(Column::number("one run"), time)
+            .with(Column::number("one run").if_room(4), time)
             .with(Column::number("range").if_room(3), range)
-            .with(Column::number("vs today"), |row| against(row.brief, today))
-            .with(Column::number("CPU").if_room(1), |row| or_dash(row.brief.cpu_ns))
-            .with(Column::number("GPU").if_room(2), |row| or_dash(row.brief.gpu_ns))
-            .with(Column::words("limited by").if_folded(1), bound)
+            .with(Column::number("vs today").if_room(2), |row| against(row.brief, today))
+            .with(Column::number("CPU"), |row| or_dash(row.brief.cpu_ns))
+            .with(Column::number("GPU"), |row| or_dash(row.brief.gpu_ns))
+            .with(Column::words("limited by").if_room(1), bound)
             .with(Column::words("turns").if_folded(2), |row| &row.turns);
         if has_programs {
             let title = format!("and {}", plural(self.runs, "run"));
@@ -51,7 +51,7 @@ impl Assessment {
         }
         let [least, most] = SEARCHED;
         let ends = format!(
-            "Ranges are as wide as on today's machine. `turns`: the factor below or above which \
+            "Ranges are as wide as on today's machine, or as `gpu-model` says. `turns`: the factor below or above which \
              the other side is faster in one run, within 1/{}x to {most}x.",
             1.0 / least
         );

@@ -11,12 +11,16 @@ mod join;
 mod kineto;
 #[cfg(feature = "nsight")]
 mod nsight;
+mod pass;
 mod read;
 mod requests;
+mod spell;
 mod value;
 
 pub use error::TraceError;
+pub use pass::Pass;
 pub use read::read;
+pub use spell::{Spelled, Spelling};
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,
     StreamKey, Trace, WorkKind,

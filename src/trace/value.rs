@@ -224,6 +224,37 @@ words! {
     }
 }
 
+impl CallKind {
+    /// The stream that the call is about, if it is about one and that is known.
+    pub const fn stream(&self) -> Option<StreamKey> {
+        match self {
+            Self::Copy { stream, .. }
+            | Self::Clear { stream, .. }
+            | Self::Launch { stream, .. }
+            | Self::LaunchGraph { stream }
+            | Self::Record { stream, .. }
+            | Self::Wait { stream, .. }
+            | Self::Synchronize { stream }
+            | Self::Allocate { stream, .. }
+            | Self::Free { stream, .. }
+            | Self::Prefetch { stream, .. } => *stream,
+            Self::SynchronizeEvent { .. }
+            | Self::SynchronizeDevice
+            | Self::Register { .. }
+            | Self::Unregister { .. }
+            | Self::Other => None,
+        }
+    }
+
+    /// Whether the host does nothing but wait.
+    pub const fn only_waits(&self) -> bool {
+        matches!(
+            self,
+            Self::Synchronize { .. } | Self::SynchronizeEvent { .. } | Self::SynchronizeDevice
+        )
+    }
+}
+
 impl Trace {
     /// Counts something wrong.
     pub fn note(&mut self, defect: Defect) {

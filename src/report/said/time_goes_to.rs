@@ -106,8 +106,9 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
     let most = both.first().map_or(0, differs);
     let parts = both.iter().take(MAIN_PARTS).filter(|both| differs(both) >= most / OF_WEIGHT);
     let parts = parts.map(|((what, mine), (_, theirs))| {
-        let kernels = share_of(one, one.critical_path.kernels);
-        let is_hidden = what.ends_with("copies") && kernels > *mine;
+        // Most of what the copy engine does is on no critical path.
+        let copied = share_of(one, busy(one, what));
+        let is_hidden = what.ends_with("copies") && *mine * 2 < copied;
         let (one, other) = (&one.plan, &other.plan);
         match is_hidden {
             true => format!(

@@ -1,0 +1,270 @@
+//! A trace, or a part of it, as a scenario with one program: what can be evaluated, changed and
+//! written to a file.
+//!
+//! The program makes the trace's calls. Between two of them the host works for as long as it did;
+//! a kernel takes the middle time of its kind. When a call returns, and when the GPU starts what it
+//! asks for, is left to the simulator.
+
+mod kernels;
+mod memory;
+mod naming;
+
+use self::kernels::Kernels;
+use self::memory::Memory;
+use self::naming::{Streams, Threads};
+use super::{CallKind, MemoryKind, StreamKey, Trace, WorkKind};
+use crate::units::{Bytes, Instant, Span};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::ops::Range;
+
+/// How a part of a trace is spelled out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spelling {
+    /// Gives each launch of a kernel its own time instead of the middle one of its kind.
+    pub each_kernel: bool,
+    /// What the host pays for a call beyond the middle of its kind counts as the host's work. It
+    /// belongs with a profile that has the trace's own prices.
+    pub each_call: bool,
+}
+
+/// A part of a trace as a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spelled {
+    pub text: String,
+    /// From the begin of its first call to that of the first behind it.
+    pub recorded: Span,
+    /// For each call of the program's body that asks for something of a GPU, the position in
+    /// [`Trace::work`] of what it asked for, in the order of the calls.
+    pub asked: Vec<usize>,
+    /// Calls that are not spelled out: the host's time for them is work.
+    pub as_work: usize,
+}
+
+impl Trace {
+    /// The calls at some positions, as a scenario of one program.
+    pub fn spelled(&self, name: &str, calls: Range<usize>, how: Spelling) -> Spelled {
+        let process = self.busiest_process(&calls);
+        let within = |at: &usize| self.threads[self.calls[*at].thread].process == process;
+        let calls_in: Vec<usize> = calls.clone().filter(within).collect();
+        let mut writer = Writer::new(self, &calls_in, how);
+        for &at in &calls_in {
+            writer.call(at);
+        }
+        let begin = calls_in.first().map_or(Instant::START, |&at| self.calls[at].begin);
+        // What the last pass of a loop leaves running belongs to it.
+        let end = self.begin_of(calls.end).max(writer.done());
+        writer.finish(end);
+        let text = writer.text(name, &self.origin.to_string());
+        let Writer { asked, as_work, .. } = writer;
+        Spelled { text, recorded: end.since(begin.min(end)), asked, as_work }
+    }
+
+    /// The process that asks for most of the GPU's work among some calls.
+    fn busiest_process(&self, calls: &Range<usize>) -> u64 {
+        let asked = self.work.iter().filter(|work| work.call.is_some_and(|at| calls.contains(&at)));
+        let mut sums = std::collections::BTreeMap::<u64, Span>::new();
+        for work in asked {
+            *sums.entry(work.stream.process).or_default() += work.end.since(work.start);
+        }
+        let first = || self.threads.first().map_or(0, |thread| thread.process);
+        sums.into_iter().max_by_key(|&(_, sum)| sum).map_or_else(first, |(process, _)| process)
+    }
+
+    /// For each call, the positions of what it asked for.
+    pub fn asked_for(&self) -> Vec<Vec<usize>> {
+        let mut asked = vec![Vec::new(); self.calls.len()];
+        for (at, work) in self.work.iter().enumerate() {
+            if let Some(call) = work.call {
+                asked[call].push(at);
+            }
+        }
+        asked
+    }
+}
+
+/// Writes calls one by one.
+struct Writer<'t> {
+    trace: &'t Trace,
+    how: Spelling,
+    asked_for: Vec<Vec<usize>>,
+    kernels: Kernels<'t>,
+    memory: Memory,
+    streams: Streams,
+    threads: Threads<'t>,
+    recorded_events: BTreeSet<u64>,
+    lines: Vec<String>,
+    asked: Vec<usize>,
+    as_work: usize,
+    /// Whether the last call waited for everything.
+    is_waited: bool,
+}
+
+impl<'t> Writer<'t> {
+    fn new(trace: &'t Trace, calls: &[usize], how: Spelling) -> Self {
+        let asked_for = trace.asked_for();
+        Self {
+            trace,
+            how,
+            kernels: Kernels::of(trace, how.each_kernel),
+            memory: Memory::default(),
+            streams: Streams::default(),
+            threads: Threads::of(trace, calls, &asked_for),
+            asked_for,
+            recorded_events: BTreeSet::new(),
+            lines: Vec::new(),
+            asked: Vec::new(),
+            as_work: 0,
+            is_waited: true,
+        }
+    }
+
+    /// When everything is done that was spelled out.
+    fn done(&self) -> Instant {
+        let ends = self.asked.iter().map(|&at| self.trace.work[at].end);
+        ends.max().unwrap_or_default()
+    }
+
+    /// Spells out a call, if it can be; else its time is the host's work.
+    fn call(&mut self, at: usize) {
+        let trace = self.trace;
+        let call = &trace.calls[at];
+        let lines = self.lines_of(at);
+        if lines.is_empty() {
+            self.as_work += 1;
+            return;
+        }
+        let thread = self.threads.of_call(call);
+        let excess = match self.how.each_call {
+            true => self.threads.beyond_usual(call),
+            false => Span::ZERO,
+        };
+        let gap = self.threads.gap(call) + excess;
+        let tag = self.threads.tag(thread);
+        if gap > Span::ZERO {
+            self.lines.push(format!("{{ work = \"{} ns\"{tag} }}", gap.nanos()));
+        }
+        self.lines.extend(lines.into_iter().map(|line| format!("{{ {line}{tag} }}")));
+        self.threads.ended(call);
+        self.is_waited = call.kind.only_waits();
+    }
+
+    /// What is between the braces of the calls that do what one call of the trace did.
+    fn lines_of(&mut self, at: usize) -> Vec<String> {
+        let trace = self.trace;
+        match &trace.calls[at].kind {
+            CallKind::LaunchGraph { .. } => {
+                let nodes = self.works_of(at);
+                let Some(first) = self.asked_for[at].first().map(|&work| trace.work[work].stream)
+                else {
+                    return Vec::new();
+                };
+                let nodes: Vec<String> = nodes.iter().map(|node| format!("{{ {node} }}")).collect();
+                let stream = self.streams.name(first);
+                if nodes.is_empty() {
+                    return Vec::new();
+                }
+                vec![format!("graph = [{}], stream = \"{stream}\"", nodes.join(", "))]
+            }
+            CallKind::Copy { blocking, .. } => {
+                let mut lines = self.works_of(at);
+                let stream = self.asked_for[at].last().map(|&work| trace.work[work].stream);
+                if let (true, false, Some(stream)) = (*blocking, lines.is_empty(), stream) {
+                    lines.push(format!("synchronize = \"{}\"", self.streams.name(stream)));
+                }
+                lines
+            }
+            CallKind::Launch { .. } | CallKind::Clear { .. } => self.works_of(at),
+            CallKind::Record { event, stream: Some(stream) } => {
+                self.recorded_events.insert(*event);
+                vec![format!("record = \"e{event}\", stream = \"{}\"", self.streams.name(*stream))]
+            }
+            CallKind::Wait { event, stream: Some(stream) }
+                if self.recorded_events.contains(event) =>
+            {
+                vec![format!("wait = \"e{event}\", stream = \"{}\"", self.streams.name(*stream))]
+            }
+            CallKind::SynchronizeEvent { event } if self.recorded_events.contains(event) => {
+                vec![format!("synchronize_event = \"e{event}\"")]
+            }
+            CallKind::Synchronize { stream: Some(stream) } => {
+                vec![format!("synchronize = \"{}\"", self.streams.name(*stream))]
+            }
+            CallKind::Synchronize { stream: None }
+            | CallKind::SynchronizeEvent { .. }
+            | CallKind::SynchronizeDevice => vec!["synchronize_device = 0".to_owned()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The calls that ask for what a call of the trace asked for.
+    fn works_of(&mut self, at: usize) -> Vec<String> {
+        let works = self.asked_for[at].clone();
+        works.into_iter().filter_map(|work| self.work(work)).collect()
+    }
+
+    fn work(&mut self, at: usize) -> Option<String> {
+        let work = &self.trace.work[at];
+        let line = match &work.kind {
+            WorkKind::Kernel { .. } => {
+                let (name, elements) = self.kernels.launched(work);
+                format!("launch = \"{name}\", reads = [], writes = [], elements = {elements}")
+            }
+            WorkKind::Copy { from, to, bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
+                let [from, to] = self.sides(work.stream, [*from, *to], *bytes);
+                format!("copy = \"{from}\", to = \"{to}\"")
+            }
+            WorkKind::Clear { bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
+                let target = self.memory.device(work.stream, *bytes, false);
+                format!("clear = \"{target}\"")
+            }
+            WorkKind::Copy { .. } | WorkKind::Clear { .. } => return None,
+        };
+        self.asked.push(at);
+        Some(format!("{line}, stream = \"{}\"", self.streams.name(work.stream)))
+    }
+
+    /// The ranges of memory that a copy goes from and to.
+    fn sides(&mut self, stream: StreamKey, kinds: [MemoryKind; 2], bytes: Bytes) -> [String; 2] {
+        let is_host = |kind| matches!(kind, MemoryKind::Pageable | MemoryKind::Pinned);
+        let is_inside = !kinds.into_iter().any(is_host);
+        let mut side = |second: bool| match kinds[usize::from(second)] {
+            kind if is_host(kind) => self.memory.host(stream, kind, bytes, second),
+            _ => self.memory.device(stream, bytes, second && is_inside),
+        };
+        [side(false), side(true)]
+    }
+
+    /// The host's work behind the last call, and a wait for what is left running.
+    fn finish(&mut self, end: Instant) {
+        let main = self.threads.main();
+        if !self.is_waited && !self.asked.is_empty() {
+            self.lines.push("{ synchronize_device = 0 }".to_owned());
+        } else if let Some(gap) = self.threads.until(main, end) {
+            self.lines.push(format!("{{ work = \"{} ns\" }}", gap.nanos()));
+        }
+    }
+
+    fn text(&self, name: &str, origin: &str) -> String {
+        let quoted = |text: &str| toml::Value::from(text).to_string();
+        let mut text = format!("# Imported from a trace of {origin}.\nschema_version = 1\n");
+        let _ = writeln!(text, "name = {}", quoted(name));
+        let question = format!("What takes the time of {name}?");
+        let _ = writeln!(text, "question = {}\n", quoted(&question));
+        let _ = writeln!(text, "[process]\nstate = \"running\"\n");
+        text += &self.kernels.tables();
+        text += "[[program]]\nname = \"as recorded\"\nmemory = [\n";
+        for table in self.memory.tables() {
+            let _ = writeln!(text, "    {table},");
+        }
+        text += "]\nstreams = [\n";
+        for table in self.streams.tables() {
+            let _ = writeln!(text, "    {table},");
+        }
+        text += "]\ncalls = [\n";
+        for line in &self.lines {
+            let _ = writeln!(text, "    {line},");
+        }
+        text + "]\n"
+    }
+}

@@ -1,0 +1,138 @@
+//! The streams and the host threads of a spelled program.
+
+use crate::stats::median;
+use crate::trace::{HostCall, StreamKey, Trace};
+use crate::units::{Instant, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The number that CUPTI gives to the legacy default stream of a context, and the one that ROCm
+/// does.
+const DEFAULT_STREAMS: [u64; 2] = [7, 0];
+
+/// The streams that calls named so far.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    named: BTreeSet<StreamKey>,
+}
+
+impl Streams {
+    pub fn name(&mut self, stream: StreamKey) -> String {
+        self.named.insert(stream);
+        name(stream)
+    }
+
+    /// The tables that declare them. A trace does not say whether a stream waits for the default
+    /// one; streams of frameworks do not.
+    pub fn tables(&self) -> impl Iterator<Item = String> {
+        self.named.iter().map(|&stream| {
+            let kind = match DEFAULT_STREAMS.contains(&stream.stream) {
+                true => "legacy-default",
+                false => "non-blocking",
+            };
+            let gpu = match stream.device {
+                0 => String::new(),
+                device => format!(", gpu = {device}"),
+            };
+            format!("{{ name = \"{}\", kind = \"{kind}\"{gpu} }}", name(stream))
+        })
+    }
+}
+
+fn name(StreamKey { device, stream, .. }: StreamKey) -> String {
+    if device == 0 { format!("s{stream}") } else { format!("gpu{device}-s{stream}") }
+}
+
+/// The threads of a program, and how far each has come.
+///
+/// Threads that use one stream take turns, as a framework's forward and backward passes do: they
+/// count as one thread of the program.
+#[derive(Debug)]
+pub(super) struct Threads<'t> {
+    /// The thread of the program, by the thread of the trace.
+    group: BTreeMap<usize, usize>,
+    main: usize,
+    /// When the last call of each thread of the program ended; when the first begins, before it.
+    ended: BTreeMap<usize, Instant>,
+    /// The middle time of calls of each function.
+    usual: BTreeMap<&'t str, Span>,
+}
+
+impl<'t> Threads<'t> {
+    pub fn of(trace: &'t Trace, calls: &[usize], asked_for: &[Vec<usize>]) -> Self {
+        let mut by_stream: BTreeMap<StreamKey, usize> = BTreeMap::new();
+        let mut group: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+        for &at in calls {
+            let call = &trace.calls[at];
+            group.entry(call.thread).or_insert(call.thread);
+            let streams = asked_for[at].iter().map(|&work| trace.work[work].stream);
+            for stream in streams.chain(call.kind.stream()) {
+                let first = *by_stream.entry(stream).or_insert(call.thread);
+                join(&mut group, first, call.thread);
+            }
+            *counts.entry(call.thread).or_default() += asked_for[at].len();
+            times.entry(&*call.function).or_default().push(call.end.since(call.begin).nanos_f64());
+        }
+        let mut by_group: BTreeMap<usize, usize> = BTreeMap::new();
+        for (thread, count) in counts {
+            *by_group.entry(group[&thread]).or_default() += count;
+        }
+        let most = by_group.iter().max_by_key(|&(&thread, &count)| (count, usize::MAX - thread));
+        let main = most.map_or(0, |(&thread, _)| thread);
+        let begin = calls.first().map_or(Instant::START, |&at| trace.calls[at].begin);
+        let ended = by_group.keys().map(|&thread| (thread, begin)).collect();
+        let middle = |times: Vec<f64>| Span::from_nanos_f64(median(&times).unwrap_or_default());
+        let usual = times.into_iter().map(|(name, times)| (name, middle(times))).collect();
+        Self { group, main, ended, usual }
+    }
+
+    pub const fn main(&self) -> usize {
+        self.main
+    }
+
+    pub fn of_call(&self, call: &HostCall) -> usize {
+        self.group[&call.thread]
+    }
+
+    /// What a call says of its thread.
+    pub fn tag(&self, thread: usize) -> String {
+        if thread == self.main { String::new() } else { format!(", thread = \"t{thread}\"") }
+    }
+
+    /// The host's time between the last call of a thread and this one.
+    pub fn gap(&self, call: &HostCall) -> Span {
+        between(self.ended[&self.of_call(call)], call.begin)
+    }
+
+    /// What the host paid for a call beyond the middle of its function, if it did not wait.
+    pub fn beyond_usual(&self, call: &HostCall) -> Span {
+        if call.kind.only_waits() {
+            return Span::ZERO;
+        }
+        call.end.since(call.begin).saturating_sub(self.usual[&*call.function])
+    }
+
+    pub fn ended(&mut self, call: &HostCall) {
+        let thread = self.of_call(call);
+        let ended = self.ended.entry(thread).or_default();
+        *ended = (*ended).max(call.end);
+    }
+
+    /// The host's time from the last call of a thread to an end, if there is any.
+    pub fn until(&self, thread: usize, end: Instant) -> Option<Span> {
+        let gap = between(*self.ended.get(&thread)?, end);
+        (gap > Span::ZERO).then_some(gap)
+    }
+}
+
+fn between(before: Instant, after: Instant) -> Span {
+    after.since_start().saturating_sub(before.since_start())
+}
+
+/// Makes two threads one.
+fn join(group: &mut BTreeMap<usize, usize>, one: usize, other: usize) {
+    let (one, other) = (group[&one], group[&other]);
+    let (kept, gone) = (one.min(other), one.max(other));
+    group.values_mut().filter(|thread| **thread == gone).for_each(|thread| *thread = kept);
+}
