@@ -59,6 +59,7 @@ mod tasks_are_scheduled;
 mod terminals;
 mod the_engine_stays_fast;
 mod the_example_decides;
+mod traces;
 mod traces_open_elsewhere;
 mod twins_compute_what_they_say;
 mod verdicts_do_not_mislead;

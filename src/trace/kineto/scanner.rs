@@ -106,8 +106,8 @@ impl<R: Read> Scanner<R> {
     }
 
     /// Cuts out one value, as JSON allows it: control characters are spaces, and quotation marks
-    /// and backslashes within names are escaped. False if it is longer than `most`: then only its beginning is
-    /// there.
+    /// and backslashes within names are escaped. False if it is longer than `most`: then only its
+    /// beginning is there.
     pub fn value(&mut self, text: &mut Vec<u8>, most: usize) -> Result<bool, Stop> {
         text.clear();
         let mut is_whole = true;
