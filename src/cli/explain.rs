@@ -4,20 +4,21 @@ use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, load, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
-use super::{Failure, Outcome, Predicting, print};
-use crate::report::{Calls, Timed, explain, folded, prediction};
+use super::{Failure, Outcome, Predicting, import, print};
+use crate::report::{Calls, Timed, explain, folded, prediction, traced};
 use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
 use crate::simulate::simulate;
+use crate::trace;
 use clap::{Args, ValueHint};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Plans over more GPUs have to be asked for with a profile of such a machine.
 const MOST_GPUS: usize = 8;
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArguments {
-    /// Scenario file
+    /// Scenario file, or a trace: a recording, or a profiler's file
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenario: PathBuf,
     /// Plan to explain, as `evaluate --all` lists it [default: the chosen plan; if it is on the
@@ -44,6 +45,9 @@ pub(super) struct ExplainArguments {
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let width = width(None, None);
+    if trace::is_trace(&arguments.scenario) {
+        return of_trace(&arguments.scenario, width);
+    }
     let workload = load(&arguments.scenario)?;
     // As a command predicts it that is told nothing else.
     let predicting = Predicting {
@@ -75,6 +79,18 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
         Ok(format!("{head}{text}"))
     });
     print(&explained.collect::<Result<Vec<String>, Failure>>()?.join("\n\n"))
+}
+
+/// What a trace shows.
+fn of_trace(path: &Path, width: Option<usize>) -> Result<Outcome, Failure> {
+    let trace = import::read(path)?;
+    let pass = trace.pass();
+    let (number, calls) = match &pass {
+        Some(pass) => (pass.steady + 1, pass.turns[pass.steady]),
+        None => (0, [0, trace.calls.len()]),
+    };
+    let account = trace.account(calls[0]..calls[1]);
+    print(&traced::account(&trace, pass.as_ref(), (number, &account), width))
 }
 
 /// What one plan does, and when, if a machine is known.

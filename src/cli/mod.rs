@@ -15,6 +15,7 @@ mod evaluate;
 mod explain;
 mod failure;
 mod fit;
+mod import;
 mod init;
 mod merge;
 mod new_process;
@@ -76,6 +77,8 @@ enum Command {
     Compare(compare::CompareArguments),
     /// Predict every plan of a scenario: is the GPU worth it, and which plan is fastest?
     Evaluate(evaluate::EvaluateArguments),
+    /// Turn a profiler's trace, or a recording, into a scenario to evaluate and change
+    Import(import::ImportArguments),
     /// Show what a plan does: its calls, its memory and its dependencies
     Explain(explain::ExplainArguments),
     /// Run the plans on the GPU and score the predictions
@@ -207,6 +210,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
+        Command::Import(arguments) => import::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::Init(arguments) => init::run(arguments),

@@ -26,6 +26,7 @@ mod table;
 mod ticks;
 mod timeline_row;
 mod trace;
+pub mod traced;
 mod verification;
 mod what_if_text;
 mod words;

@@ -7,19 +7,22 @@
 mod draft;
 mod error;
 mod functions;
+mod hidden;
 mod join;
 mod kineto;
 #[cfg(feature = "nsight")]
 mod nsight;
 mod pass;
+mod prices;
 mod read;
 mod requests;
 mod spell;
 mod value;
 
 pub use error::TraceError;
+pub use hidden::{Account, CopySite, Reason};
 pub use pass::Pass;
-pub use read::read;
+pub use read::{is_trace, read};
 pub use spell::{Spelled, Spelling};
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,

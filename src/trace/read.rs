@@ -30,6 +30,12 @@ pub fn read(path: &Path) -> Result<Trace, TraceError> {
     }
 }
 
+/// Whether a file is a trace and not a text that a person wrote. One that cannot be read is none.
+pub fn is_trace(path: &Path) -> bool {
+    let head = File::open(path).and_then(|mut file| head_of(&mut file));
+    head.is_ok_and(|head| Format::of(&head).is_some())
+}
+
 fn read_packed(path: &Path, unpacked: impl Read) -> Result<Trace, TraceError> {
     let mut unpacked = Limited::to(MOST_BYTES, unpacked);
     let head = head_of(&mut unpacked).map_err(|error| unpacking(path, &error, 0))?;

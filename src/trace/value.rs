@@ -224,6 +224,16 @@ words! {
     }
 }
 
+/// The numbers that CUPTI gives to the legacy default stream of a context, and that ROCm does.
+const DEFAULT_STREAMS: [u64; 2] = [7, 0];
+
+impl StreamKey {
+    /// Whether it is the legacy default stream.
+    pub const fn is_default(self) -> bool {
+        self.stream == DEFAULT_STREAMS[0] || self.stream == DEFAULT_STREAMS[1]
+    }
+}
+
 impl CallKind {
     /// The stream that the call is about, if it is about one and that is known.
     pub const fn stream(&self) -> Option<StreamKey> {

@@ -46,7 +46,7 @@ const ROOMS: [(&str, &str); 28] = [
     ("compare", "units stats machine timeline profile"),
     (
         "report",
-        "units stats machine kernels program scenario families timeline samples profile runs \
+        "units stats machine kernels program scenario families timeline trace samples profile runs \
          cost simulate search what_if findings compare",
     ),
     ("gpu", "units machine kernels"),

@@ -5,10 +5,6 @@ use crate::trace::{HostCall, StreamKey, Trace};
 use crate::units::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The number that CUPTI gives to the legacy default stream of a context, and the one that ROCm
-/// does.
-const DEFAULT_STREAMS: [u64; 2] = [7, 0];
-
 /// The streams that calls named so far.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
@@ -25,7 +21,7 @@ impl Streams {
     /// one; streams of frameworks do not.
     pub fn tables(&self) -> impl Iterator<Item = String> {
         self.named.iter().map(|&stream| {
-            let kind = match DEFAULT_STREAMS.contains(&stream.stream) {
+            let kind = match stream.is_default() {
                 true => "legacy-default",
                 false => "non-blocking",
             };

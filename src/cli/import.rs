@@ -1,0 +1,121 @@
+//! `hallway import`: a trace to a scenario.
+
+use super::outputs::check_outputs;
+use super::profiles::write_whole;
+use super::progress::Progress;
+use super::{Failure, Outcome, print};
+use crate::report::traced;
+use crate::scenario::Source;
+use crate::trace::{self, Pass, Spelled, Spelling, Trace};
+use clap::{Args, ValueHint};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Shown below the arguments.
+const BELOW: &str = "\
+A trace is a recording of `hallway record`, the JSON of the PyTorch profiler (Kineto), gzipped or
+not, or a database of Nsight Systems (nsys export --type sqlite).
+
+What comes out is a scenario with one program, call by call: `hallway evaluate` predicts it, and
+sizes, memory, streams and kernels' times can be changed. The program is the loop's usual pass if
+the trace has a loop, else the whole trace. A kernel takes the median time of its name and grid.
+Between two calls, the host works for as long as it did.";
+
+#[derive(Debug, Args)]
+#[command(after_help = BELOW)]
+pub(super) struct ImportArguments {
+    /// Trace to import
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    trace: PathBuf,
+    /// File to write the scenario to [default: standard output]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Import this turn of the loop, counted from 1, instead of the one of median time
+    #[arg(long, value_name = "N", conflicts_with = "all",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pass: Option<u32>,
+    /// Import the whole trace, not one turn of its loop
+    #[arg(long)]
+    all: bool,
+    /// Give each launch of a kernel the time that it took, not the median of its kind
+    #[arg(long)]
+    measured: bool,
+    /// Also write the times of the trace's copies and calls to this table (.csv), which `hallway
+    /// fit` turns into a profile of the machine
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    table: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
+    let ImportArguments { trace: path, output, table, .. } = arguments;
+    let outputs = output.iter().chain(table).map(PathBuf::as_path);
+    check_outputs([path.as_path()], outputs)?;
+    let trace = read(path)?;
+    let pass = trace.pass();
+    let calls = arguments.calls(&trace, pass.as_ref())?;
+    let how = Spelling { each_kernel: arguments.measured, each_call: table.is_some() };
+    let spelled = trace.spelled(&stem(path), calls, how);
+    check(path, &spelled)?;
+    eprint!("{}", traced::imported(&trace, pass.as_ref(), &spelled));
+    if let Some(table) = table {
+        write_whole(table, &trace.table())?;
+    }
+    match output {
+        Some(output) => write_whole(output, &spelled.text).map(|()| Outcome::Done),
+        None => print(&spelled.text),
+    }
+}
+
+/// Reads a trace, and shows that something is being done.
+pub(super) fn read(path: &Path) -> Result<Trace, Failure> {
+    let progress = Progress::over_stages(1);
+    progress.begin("reading the trace", 1);
+    trace::read(path).map_err(|error| Failure::input(miette::Report::msg(error.to_string())))
+}
+
+/// The name of a scenario that comes from a file.
+pub(super) fn stem(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let name = name.split('.').next().unwrap_or_default();
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = name.chars().map(plain).take(60).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() { "trace".to_owned() } else { name.to_owned() }
+}
+
+/// Reads what was written: a scenario that nothing can read is of no use.
+fn check(path: &Path, spelled: &Spelled) -> Result<(), Failure> {
+    let read = Source::from_toml(path, &spelled.text);
+    read.map(|_| ()).map_err(|error| {
+        let what = format!("{} cannot be written as a scenario: {error}", path.display());
+        Failure::refused(what, "import another part of it with --pass")
+    })
+}
+
+impl ImportArguments {
+    /// Which calls to import.
+    fn calls(&self, trace: &Trace, pass: Option<&Pass>) -> Result<Range<usize>, Failure> {
+        let whole = 0..trace.calls.len();
+        let Some(pass) = pass.filter(|_| !self.all) else {
+            return match self.pass {
+                Some(_) if !self.all => Err(Failure::refused(
+                    format!("{} has no loop", self.trace.display()),
+                    "leave out --pass to import all of it",
+                )),
+                _ => Ok(whole),
+            };
+        };
+        let turn = match self.pass {
+            None => pass.steady,
+            Some(number) => number as usize - 1,
+        };
+        let [from, to] = *pass.turns.get(turn).ok_or_else(|| {
+            let turns = pass.turns.len();
+            Failure::refused(
+                format!("{} has {turns} turns of its loop", self.trace.display()),
+                format!("choose a number from 1 to {turns}"),
+            )
+        })?;
+        Ok(from..to)
+    }
+}

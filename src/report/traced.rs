@@ -1,0 +1,158 @@
+//! What a trace says: its loop, where a pass's time goes, and why copies were not hidden.
+
+use super::table::{Column, Table};
+use super::words::{folded, percent, plural};
+use crate::trace::{Account, CopySite, Pass, Spelled, Trace, WorkKind};
+use crate::units::{Bytes, Span};
+use std::fmt::Write;
+
+/// The most rows of the table of copies.
+const MOST_SITES: usize = 12;
+
+/// What was imported, in a few lines.
+pub fn imported(trace: &Trace, pass: Option<&Pass>, spelled: &Spelled) -> String {
+    let mut text = head(trace);
+    if let Some(pass) = pass {
+        text += &format!("{}\n", the_loop(pass));
+    }
+    let asked = spelled.asked.len() as u64;
+    let _ = writeln!(
+        text,
+        "Imported: {} on the GPU; as recorded, they took {}",
+        plural(asked, "operation"),
+        spelled.recorded
+    );
+    text
+}
+
+/// What a part of a trace does: the answer first, then copies by the place that makes them.
+pub fn account(
+    trace: &Trace,
+    pass: Option<&Pass>,
+    (number, account): (usize, &Account),
+    width: Option<usize>,
+) -> String {
+    let mut text = folded(&head(trace), width);
+    if let Some(pass) = pass {
+        text += &folded(&format!("{}\n", the_loop(pass)), width);
+    }
+    let what = match pass {
+        Some(_) => format!("Pass {number}, the one of median time, takes"),
+        None => "The trace takes".to_owned(),
+    };
+    text += &folded(&format!("\n{what} {}", where_it_goes(account)), width);
+    if !account.sites.is_empty() {
+        text += "\n";
+        text += &sites(&account.sites, width);
+        let copied: Span = account.sites.iter().map(|site| site.time).sum();
+        let hidden: Span = account.sites.iter().map(|site| site.hidden).sum();
+        let left = copied.saturating_sub(hidden);
+        let said = format!(
+            "\nCopies between host and GPU take {copied}, of which {left} ({} of the time) are not \
+             hidden behind kernels.\n",
+            percent(share(left, account.span)),
+        );
+        text += &folded(&said, width);
+    }
+    text + &folded(&defects(trace), width)
+}
+
+/// Where a trace comes from and how much is in it.
+fn head(trace: &Trace) -> String {
+    let count = |wanted: fn(&WorkKind) -> bool| {
+        trace.work.iter().filter(|work| wanted(&work.kind)).count() as u64
+    };
+    let kernels = plural(count(|kind| matches!(kind, WorkKind::Kernel { .. })), "kernel");
+    let copies = count(|kind| matches!(kind, WorkKind::Copy { .. }));
+    let copies = if copies == 1 { "1 copy".to_owned() } else { format!("{copies} copies") };
+    let gpus: Vec<&str> = trace.gpus.iter().filter_map(|gpu| gpu.name.as_deref()).collect();
+    let on = match gpus.first() {
+        Some(name) if gpus.len() == 1 => format!(" on {name}"),
+        Some(name) => format!(" on {} GPUs, the first {name}", gpus.len()),
+        None => String::new(),
+    };
+    format!(
+        "{}: {}, {kernels} and {copies} in {}{on}\n",
+        trace.origin,
+        plural(trace.calls.len() as u64, "call"),
+        trace.end().since_start()
+    )
+}
+
+fn the_loop(pass: &Pass) -> String {
+    let others = match pass.others {
+        0 => String::new(),
+        others => format!("; {} in between differ", plural(others as u64, "turn")),
+    };
+    format!("Loop: {} that make equal calls{others}", plural(pass.turns.len() as u64, "turn"))
+}
+
+/// How a time divides.
+fn where_it_goes(of: &Account) -> String {
+    let only_copies = of.copies.saturating_sub(of.both);
+    let only_kernels = of.kernels.saturating_sub(of.both);
+    let part = |span: Span| format!("{span} ({})", percent(share(span, of.span)));
+    let mut parts = vec![
+        (only_kernels, format!("only kernels ran for {}", part(only_kernels))),
+        (only_copies, format!("only copies over the link for {}", part(only_copies))),
+        (of.both, format!("both for {}", part(of.both))),
+        (of.idle, format!("the GPU did neither for {}", part(of.idle))),
+    ];
+    parts.retain(|(span, _)| *span > Span::ZERO);
+    parts.sort_by_key(|part| std::cmp::Reverse(part.0));
+    let parts: Vec<String> = parts.into_iter().map(|part| part.1).collect();
+    format!("{}: {}.\n", of.span, parts.join("; "))
+}
+
+fn sites(sites: &[CopySite], width: Option<usize>) -> String {
+    let shown = &sites[..sites.len().min(MOST_SITES)];
+    let what = |site: &CopySite| {
+        let size = match site.bytes {
+            Some(bytes) => format!(" of {bytes}"),
+            None => String::new(),
+        };
+        format!("{} x {} {}{size}", site.copies, site.direction, site.memory)
+    };
+    let place = |site: &CopySite| {
+        let name = site.range.as_deref().unwrap_or("-");
+        let plain = name.chars().filter(|c| !c.is_control()).take(60);
+        plain.collect::<String>()
+    };
+    let rate = |site: &CopySite| rate(site.all_bytes, site.time);
+    let reason = |site: &CopySite| site.reason.map_or("-", |reason| reason.name());
+    let has_ranges = shown.iter().any(|site| site.range.is_some());
+    let mut table = Table::of(shown)
+        .with(Column::words("copies"), what)
+        .with(Column::number("take"), |site| site.time)
+        .with(Column::number("rate").if_room(1), rate)
+        .with(Column::number("hidden"), |site| percent(share(site.hidden, site.time)));
+    if has_ranges {
+        table = table.with(Column::words("in").if_room(2), place);
+    }
+    let text = table.with(Column::words("why not hidden"), reason).text(width);
+    match sites.len() - shown.len() {
+        0 => text,
+        rest => format!("{text}{} more, all of them hidden better\n", plural(rest as u64, "row")),
+    }
+}
+
+fn rate(bytes: Bytes, time: Span) -> String {
+    match time {
+        Span::ZERO => "-".to_owned(),
+        _ => format!("{:.3} GB/s", bytes.as_f64() / time.nanos_f64()),
+    }
+}
+
+fn share(part: Span, whole: Span) -> f64 {
+    if whole == Span::ZERO { 0.0 } else { part.nanos_f64() / whole.nanos_f64() }
+}
+
+/// What was wrong with the file.
+fn defects(trace: &Trace) -> String {
+    let found = trace.defects.iter().map(|(defect, count)| match count {
+        1 => format!("1 event {defect}"),
+        count => format!("{count} events: each {defect}"),
+    });
+    let found: Vec<String> = found.collect();
+    if found.is_empty() { String::new() } else { format!("In the file: {}.\n", found.join("; ")) }
+}

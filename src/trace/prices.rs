@@ -1,0 +1,124 @@
+//! What a trace says of its machine, as a table of times that a profile can be fitted to.
+
+use super::{CallKind, MemoryKind, Trace, WorkKind};
+use crate::machine::GpuModel;
+use crate::stats::median;
+use crate::units::Bytes;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// A GPU that no data sheet is known of, and whose trace does not say more.
+const MULTIPROCESSORS: u32 = 100;
+const DEVICE_MEMORY: Bytes = Bytes::new(16 << 30);
+
+/// The most sizes of one kind of copy that a table has.
+const MOST_SIZES: usize = 40;
+
+impl Trace {
+    /// A table of times, in the form that docs/reference/table.md describes: copies by size, and
+    /// what the host paid for calls. Times are medians of what the trace has of a kind.
+    pub fn table(&self) -> String {
+        let name = self.gpus.iter().find_map(|gpu| gpu.name.as_deref()).unwrap_or("unknown GPU");
+        let model = GpuModel::named(name);
+        let multiprocessors = model.map_or(MULTIPROCESSORS, |model| model.multiprocessors);
+        let memory = model.map_or(DEVICE_MEMORY, GpuModel::device_memory);
+        let name: String = name.chars().filter(|c| !c.is_control()).collect();
+        let mut text = format!(
+            "# Times in a trace of {}.\n# gpu = {name}\n# multiprocessors = {multiprocessors}\n\
+             # device_memory = {} B\npath,memory,bytes,until,call,seconds\n",
+            self.origin,
+            memory.get()
+        );
+        for ((path, memory, until), times) in self.copies() {
+            for (bytes, ns) in few(times) {
+                let _ = writeln!(text, "{path},{memory},{bytes},{until},,{:.9}", ns * 1e-9);
+            }
+        }
+        for (call, times) in self.call_times() {
+            let ns = median(&times).unwrap_or_default();
+            let _ = writeln!(text, ",,,,{call},{:.9}", ns * 1e-9);
+        }
+        text
+    }
+
+    /// Nanoseconds of copies, by their size.
+    fn copies(&self) -> BTreeMap<Kind, BTreeMap<u64, Vec<f64>>> {
+        let mut found: BTreeMap<Kind, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+        for work in &self.work {
+            let WorkKind::Copy { from, to, bytes: Some(bytes) } = work.kind else { continue };
+            let Some((path, memory)) = route(from, to).filter(|_| bytes > Bytes::ZERO) else {
+                continue;
+            };
+            let mut add = |until: &'static str, ns: f64| {
+                let times = found.entry((path, memory, until)).or_default();
+                times.entry(bytes.get()).or_default().push(ns);
+            };
+            let on_device = work.end.since(work.start).nanos_f64();
+            match (memory, work.call.map(|at| &self.calls[at])) {
+                ("pageable", Some(call)) if work.end >= call.begin => {
+                    add("complete", work.end.since(call.begin).nanos_f64());
+                    add("return", call.end.since(call.begin).nanos_f64());
+                }
+                ("pageable", _) => {}
+                _ => add("", on_device),
+            }
+        }
+        found
+    }
+
+    /// Nanoseconds of calls that do not wait, by the name that a table has for them.
+    fn call_times(&self) -> BTreeMap<&'static str, Vec<f64>> {
+        let asked_for = self.asked_for();
+        let mut found: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+        for (call, asked) in self.calls.iter().zip(&asked_for) {
+            let copies = asked.first().map(|&at| &self.work[at].kind);
+            let name = match (&call.kind, copies) {
+                (CallKind::Launch { .. }, _) => "launch",
+                (CallKind::Clear { .. }, _) => "clear",
+                (CallKind::Record { .. }, _) => "record",
+                (CallKind::Wait { .. }, _) => "wait",
+                (CallKind::Copy { blocking: false, .. }, Some(WorkKind::Copy { from, to, .. })) => {
+                    match route(*from, *to) {
+                        Some(("H2D", "pinned")) => "copy-in",
+                        Some(("D2H", "pinned")) => "copy-out",
+                        Some(("D2D", _)) => "copy-on-device",
+                        _ => continue,
+                    }
+                }
+                _ => continue,
+            };
+            found.entry(name).or_default().push(call.end.since(call.begin).nanos_f64());
+        }
+        found
+    }
+}
+
+/// Path, memory, and until when a copy was timed.
+type Kind = (&'static str, &'static str, &'static str);
+
+/// The path and the memory of a copy, as tables name them.
+const fn route(from: MemoryKind, to: MemoryKind) -> Option<(&'static str, &'static str)> {
+    use MemoryKind::{Array, Device, Managed, Pageable, Pinned, Unknown};
+    match (from, to) {
+        (Pinned, Device | Array) => Some(("H2D", "pinned")),
+        (Pageable, Device | Array) => Some(("H2D", "pageable")),
+        (Device | Array, Pinned) => Some(("D2H", "pinned")),
+        (Device | Array, Pageable) => Some(("D2H", "pageable")),
+        (Device | Array, Device | Array) => Some(("D2D", "")),
+        (Managed | Unknown, _) | (_, Managed | Unknown) => None,
+        (Pinned | Pageable, Pinned | Pageable) => None,
+    }
+}
+
+/// The median times of a few sizes, from the smallest to the largest.
+fn few(times: BTreeMap<u64, Vec<f64>>) -> Vec<(u64, f64)> {
+    let all: Vec<(u64, f64)> = times
+        .into_iter()
+        .map(|(bytes, times)| (bytes, median(&times).unwrap_or_default().max(1.0)))
+        .collect();
+    let step = all.len().div_ceil(MOST_SIZES).max(1);
+    let last = all.last().copied();
+    let mut few: Vec<(u64, f64)> = all.into_iter().step_by(step).collect();
+    few.extend(last.filter(|last| few.last() != Some(last)));
+    few
+}
