@@ -5,13 +5,16 @@ use super::profiles::{LoadedProfile, load, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, Predicting, import, print};
+use crate::fit::Like;
 use crate::report::{Calls, Timed, explain, folded, prediction, traced};
 use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
 use crate::simulate::simulate;
-use crate::trace;
+use crate::study::{Replay, ReplayError, own_prices};
+use crate::trace::{self, Spelling, Trace};
 use clap::{Args, ValueHint};
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::PathBuf;
 
 /// Plans over more GPUs have to be asked for with a profile of such a machine.
 const MOST_GPUS: usize = 8;
@@ -46,17 +49,10 @@ pub(super) struct ExplainArguments {
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let width = width(None, None);
     if trace::is_trace(&arguments.scenario) {
-        return of_trace(&arguments.scenario, width);
+        return of_trace(arguments, width);
     }
     let workload = load(&arguments.scenario)?;
-    // As a command predicts it that is told nothing else.
-    let predicting = Predicting {
-        scenarios: vec![arguments.scenario.clone()],
-        profile: arguments.profile.iter().cloned().collect(),
-        gpu_model: None,
-        seed: 1,
-        draws: crate::simulate::DRAWS as u16,
-    };
+    let predicting = predicting(arguments);
     // A profile that is not needed says where the time goes if there is one.
     let found = predicting.profile();
     let found = if arguments.needs_profile() { Some(found?) } else { found.ok() };
@@ -81,16 +77,54 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     print(&explained.collect::<Result<Vec<String>, Failure>>()?.join("\n\n"))
 }
 
+/// As a command predicts it that is told nothing else.
+fn predicting(arguments: &ExplainArguments) -> Predicting {
+    Predicting {
+        scenarios: vec![arguments.scenario.clone()],
+        profile: arguments.profile.iter().cloned().collect(),
+        gpu_model: None,
+        seed: 1,
+        draws: crate::simulate::DRAWS as u16,
+    }
+}
+
 /// What a trace shows.
-fn of_trace(path: &Path, width: Option<usize>) -> Result<Outcome, Failure> {
-    let trace = import::read(path)?;
+fn of_trace(arguments: &ExplainArguments, width: Option<usize>) -> Result<Outcome, Failure> {
+    let trace = import::read(&arguments.scenario)?;
     let pass = trace.pass();
     let (number, calls) = match &pass {
         Some(pass) => (pass.steady + 1, pass.turns[pass.steady]),
         None => (0, [0, trace.calls.len()]),
     };
-    let account = trace.account(calls[0]..calls[1]);
-    print(&traced::account(&trace, pass.as_ref(), (number, &account), width))
+    let calls = calls[0]..calls[1];
+    let account = trace.account(calls.clone());
+    let text = traced::account(&trace, pass.as_ref(), (number, &account), width);
+    let replayed = match replayed(arguments, &trace, calls) {
+        Ok(replay) => traced::replayed(replay.recorded, replay.simulated, replay.starts),
+        Err(why) => format!("It cannot be simulated: {why}.\n"),
+    };
+    print(&(text + &folded(&replayed, width)))
+}
+
+/// What a simulator makes of some calls: on the machine of a profile, or else on the trace's own
+/// as far as it tells.
+fn replayed(
+    arguments: &ExplainArguments,
+    trace: &Trace,
+    calls: Range<usize>,
+) -> Result<Replay, String> {
+    let found = predicting(arguments).profile();
+    let said = |error: ReplayError| error.to_string();
+    if arguments.profile.is_some() {
+        let found = found.map_err(|failure| failure.shown(false))?;
+        return Replay::of(trace, calls, Spelling::default(), &found.profile).map_err(said);
+    }
+    let like = found
+        .ok()
+        .map(|found| Like { from: found.path.display().to_string(), profile: found.profile });
+    let profile = own_prices(trace, like.as_slice()).map_err(said)?;
+    let how = Spelling { each_call: true, ..Spelling::default() };
+    Replay::of(trace, calls, how, &profile).map_err(said)
 }
 
 /// What one plan does, and when, if a machine is known.

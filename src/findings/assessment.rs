@@ -52,6 +52,10 @@ pub struct Assessment {
     /// for programs of the scenario.
     #[serde(default)]
     pub simpler_on_gpu: Vec<Comparison>,
+    /// Whether the scenario states the CPU's time of every task, so that the measured CPU does not
+    /// matter.
+    #[serde(default)]
+    pub cpu_is_stated: bool,
     /// What of the CPU's run is copies from and to the device, where some buffers are at home.
     /// `null` if it copies nothing, and if the CPU's plan is a program of the scenario.
     pub cpu_copies_ns: Option<Span>,
@@ -78,6 +82,9 @@ pub struct Assessment {
     /// Families of plans that the scenario could ask for. They are not tried by default, since few
     /// of their predictions were checked against runs.
     pub on_request: Vec<String>,
+    /// The families of plans that the scenario asks for. Empty if it leaves the choice to hallway.
+    #[serde(default)]
+    pub families: Vec<String>,
     /// Strategies that have no plan for this scenario.
     pub refused: Vec<LeftOut>,
     /// Plans that the profile cannot predict.
@@ -146,6 +153,7 @@ impl Assessment {
             without_pinning: Comparison::without_pinning(ranking),
             gpu_alone: Comparison::with_gpu_alone(ranking),
             simpler_on_gpu: Comparison::with_simpler_plans(ranking),
+            cpu_is_stated: workload.states_cpu(),
             cpu_copies_ns: ranking.best_on_cpu().and_then(copies_of),
             plans,
             untried: None,
@@ -156,6 +164,7 @@ impl Assessment {
             without_grid: names(workload.kernels_without_grid()),
             missing_times: Vec::new(),
             on_request: names(on_request(workload)),
+            families: names(workload.plans.families.iter().map(|family| family.name())),
             refused: refused.collect(),
             unknown: unknown.collect(),
             unknown_setup: unknown_setup.collect(),

@@ -1,6 +1,7 @@
 //! An answer in one row: of one variation of a question, one machine, one point of a sweep.
 
-use super::{Answer, Verdict};
+use super::contender::Contender;
+use super::{Answer, Verdict, probability_faster, rounded};
 use crate::cost::Bottleneck;
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
@@ -27,8 +28,18 @@ pub struct InBrief {
     pub bottleneck: Option<Bottleneck>,
     /// Time of one run of the fastest plan on the CPU.
     pub cpu_ns: Option<Span>,
+    /// Both ends of its range.
+    #[serde(default)]
+    pub cpu_range_ns: Option<[Span; 2]>,
     /// Time of one run of the fastest plan that is not the CPU's alone.
     pub gpu_ns: Option<Span>,
+    /// Both ends of its range.
+    #[serde(default)]
+    pub gpu_range_ns: Option<[Span; 2]>,
+    /// The probability that the faster one of these two is the faster one. `null` if there is only
+    /// one of them.
+    #[serde(default)]
+    pub probability: Option<f64>,
     /// The plan to choose for a whole program. `null` if the set-up of a plan is not known.
     pub program_winner: Option<String>,
     /// First use, set-up and all runs of that plan.
@@ -42,6 +53,13 @@ impl InBrief {
         let winner = ranking.winner();
         let (low_ns, high_ns) = winner.map(|best| best.forecast.interval()).unzip();
         let over_runs = ranking.winner_over(runs);
+        let [cpu, gpu] = [ranking.fastest_on_cpu(), ranking.fastest_on_gpu()];
+        let range = |one: Option<&Ranked>| one.map(|one| one.forecast.interval().into());
+        let probability = cpu.zip(gpu).map(|(cpu, gpu)| {
+            let mut both = [cpu, gpu].map(Contender::run);
+            both.sort_by_key(|one| one.time_ns);
+            rounded(probability_faster([&both[0], &both[1]], 0.0, 0.0))
+        });
         Self {
             answer,
             run_answer,
@@ -50,8 +68,11 @@ impl InBrief {
             low_ns,
             high_ns,
             bottleneck: winner.and_then(Ranked::bottleneck),
-            cpu_ns: ranking.fastest_on_cpu().map(Ranked::makespan),
-            gpu_ns: ranking.fastest_on_gpu().map(Ranked::makespan),
+            cpu_ns: cpu.map(Ranked::makespan),
+            cpu_range_ns: range(cpu),
+            gpu_ns: gpu.map(Ranked::makespan),
+            gpu_range_ns: range(gpu),
+            probability,
             program_winner: over_runs.map(|best| best.plan.name()),
             program_ns: over_runs.and_then(|best| best.program(runs)),
         }

@@ -156,7 +156,7 @@ impl Evaluation {
 
     /// What fits on one screen.
     fn screen(&self, one: &Assessment, width: Option<usize>) -> String {
-        let head = head(one, width) + &self.whose_cpu(width);
+        let head = head(one, width) + &self.whose_cpu(one, width);
         // Sizes at which the answer turns back and forth are no reason for it.
         let turns_often = one.threshold().is_some_and(|found| found.gpu_wins.len() > 1);
         let reasons = below_the_head(one);
@@ -177,7 +177,7 @@ impl Evaluation {
 
     /// All that is known.
     fn details(&self, one: &Assessment, rows: Rows, width: Option<usize>) -> String {
-        let mut text = head(one, width) + &self.whose_cpu(width) + "\n";
+        let mut text = head(one, width) + &self.whose_cpu(one, width) + "\n";
         let shown = one.shown(rows);
         if !shown.is_empty() {
             text += &full_table(one, &shown, width);
@@ -206,9 +206,9 @@ impl Evaluation {
 
     /// Which CPU the GPU was compared with, where another GPU is taken to be in the host: whoever
     /// asks has another host, too.
-    fn whose_cpu(&self, width: Option<usize>) -> String {
+    fn whose_cpu(&self, one: &Assessment, width: Option<usize>) -> String {
         let origin = &self.profile;
-        if !origin.by_data_sheet {
+        if !origin.by_data_sheet || one.cpu_is_stated {
             return String::new();
         }
         let cpu = origin.cpu.as_deref().unwrap_or("CPU");
@@ -216,7 +216,7 @@ impl Evaluation {
             format!(" with {}", plural(threads as u64, "thread"))
         });
         let text = format!(
-            "Not your CPU: the measured host's {cpu}{threads}, unless the scenario states the CPU's \
+            "Not your CPU: the measured host's {cpu}{threads}. A scenario can state your CPU's \
              times (`cpu`).\n"
         );
         folded(&text, width)
@@ -376,7 +376,11 @@ impl Assessment {
         let simpler = simpler.filter_map(|one| self.plan(&one.other.as_ref()?.plan));
         let unpinned = |plan: &&AssessedPlan| !plan.pins && plan.side != Side::Cpu;
         let unpinned = self.plans.iter().find(unpinned);
-        let order = in_answer.chain(self.plans.first()).chain(alone).chain(simpler).chain(unpinned);
+        // Who asks for some families wants to see each of them.
+        let asked = |family: &String| self.plans.iter().find(|plan| plan.family == *family);
+        let asked = self.families.iter().filter_map(asked);
+        let order = in_answer.chain(self.plans.first()).chain(asked);
+        let order = order.chain(alone).chain(simpler).chain(unpinned);
         let order = order.chain(plans_of(&self.without_pinning));
         let mut shown: Vec<&AssessedPlan> = Vec::new();
         for plan in order.chain(&self.plans) {

@@ -1,7 +1,7 @@
 //! What a trace says: its loop, where a pass's time goes, and why copies were not hidden.
 
 use super::table::{Column, Table};
-use super::words::{folded, percent, plural};
+use super::words::{fine_percent, folded, percent, plural, signed_percent};
 use crate::trace::{Account, CopySite, Pass, Spelled, Trace, WorkKind};
 use crate::units::{Bytes, Span};
 use std::fmt::Write;
@@ -55,6 +55,19 @@ pub fn account(
         text += &folded(&said, width);
     }
     text + &folded(&defects(trace), width)
+}
+
+/// What a simulator made of it, beside what was recorded.
+pub fn replayed(recorded: Span, simulated: Span, starts: Option<f64>) -> String {
+    let off = simulated.nanos_f64() / recorded.nanos_f64().max(1.0) - 1.0;
+    let starts = starts.map_or_else(String::new, |off| {
+        format!("; half of all operations start within {} of that", fine_percent(off))
+    });
+    format!(
+        "\nSimulated from its calls, the host's time between them and one time for each kind of \
+         kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
+        signed_percent(off)
+    )
 }
 
 /// Where a trace comes from and how much is in it.
@@ -132,7 +145,7 @@ fn sites(sites: &[CopySite], width: Option<usize>) -> String {
     let text = table.with(Column::words("why not hidden"), reason).text(width);
     match sites.len() - shown.len() {
         0 => text,
-        rest => format!("{text}{} more, all of them hidden better\n", plural(rest as u64, "row")),
+        rest => format!("{text}{} more, each with less left to hide\n", plural(rest as u64, "row")),
     }
 }
 

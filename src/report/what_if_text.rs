@@ -1,8 +1,9 @@
 //! A table of what would be, beside what is.
 
 use super::table::{Column, Table};
-use super::words::{cells, folded, or_dash, plural, signed_percent, times};
+use super::words::{self, cells, folded, or_dash, plural, signed_percent, times};
 use crate::findings::{Answer, Assessment, InBrief, Turning, WhatIf, times_as_long};
+use crate::units::Span;
 use crate::what_if::SEARCHED;
 
 impl Assessment {
@@ -22,17 +23,19 @@ impl Assessment {
             turns: or_dash(one.turning.as_ref().map(turns)),
         });
         let rows: Vec<Row<'_>> = std::iter::once(today_row).chain(changed).collect();
-        let [verdict, winner, time, range, bound] =
-            [0, 1, 2, 3, 4].map(|cell| move |row: &Row<'_>| cells(row.brief)[cell].clone());
+        let [verdict, winner, time, bound] =
+            [0, 1, 2, 4].map(|cell| move |row: &Row<'_>| cells(row.brief)[cell].clone());
         let mut table = Table::of(&rows)
             .with(Column::words("what if"), |row| row.change)
             .with(Column::words("verdict"), verdict)
             .with(Column::words("winner"), winner)
-            .with(Column::number("one run").if_room(4), time)
-            .with(Column::number("range").if_room(3), range)
+            .with(Column::number("one run").if_room(2), time)
             .with(Column::number("vs today").if_room(2), |row| against(row.brief, today))
             .with(Column::number("CPU"), |row| or_dash(row.brief.cpu_ns))
+            .with(Column::number("its range").if_room(3), |row| range_of(row.brief.cpu_range_ns))
             .with(Column::number("GPU"), |row| or_dash(row.brief.gpu_ns))
+            .with(Column::number("its range").if_room(4), |row| range_of(row.brief.gpu_range_ns))
+            .with(Column::number("sure"), |row| or_dash(row.brief.probability.map(short_chance)))
             .with(Column::words("limited by").if_room(1), bound)
             .with(Column::words("turns").if_folded(2), |row| &row.turns);
         if has_programs {
@@ -51,8 +54,9 @@ impl Assessment {
         }
         let [least, most] = SEARCHED;
         let ends = format!(
-            "Ranges are as wide as on today's machine, or as `gpu-model` says. `turns`: the factor below or above which \
-             the other side is faster in one run, within 1/{}x to {most}x.",
+            "`sure`: the chance that the faster side of a run is the faster one. `turns`: the \
+             factor below or above which the other side is faster in one run, within 1/{}x to \
+             {most}x.",
             1.0 / least
         );
         Some(text + &folded(&ends, width))
@@ -64,6 +68,18 @@ struct Row<'a> {
     change: &'a str,
     brief: &'a InBrief,
     turns: String,
+}
+
+fn range_of(range: Option<[Span; 2]>) -> String {
+    or_dash(range.map(|[low, high]| words::range(low, high)))
+}
+
+/// A chance in a column. No calibration knows a hundredth of it.
+fn short_chance(probability: f64) -> String {
+    match probability {
+        0.99.. => "> 99%".to_owned(),
+        _ => format!("{:.0}%", (100.0 * probability).floor()),
+    }
 }
 
 /// A time beside that of today.

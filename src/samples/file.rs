@@ -115,7 +115,7 @@ impl Samples {
         // Spreadsheets begin a file with a byte-order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
-            return table::read(&name, text);
+            return Self::from_table(&name, text);
         }
         let Some(first) = text.split_inclusive('\n').next() else {
             return Err(SamplesError::Empty { path: name });
@@ -132,6 +132,14 @@ impl Samples {
         let mut samples = Self::none(header.machine);
         samples.take_lines(&name, text, files::is_partial(path))?;
         Ok(samples)
+    }
+
+    /// Reads a table; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// If something in it is not as docs/reference/table.md says.
+    pub fn from_table(name: &str, text: &str) -> Result<Self, SamplesError> {
+        table::read(name, text)
     }
 
     /// Takes in all lines but the first, and looks whether they are all there and there once.

@@ -3,7 +3,7 @@
 use super::needed::Needed;
 use super::tasks::{Task, TaskId, Tasks};
 use super::words::{FamilyName, PlanMemory};
-use crate::kernels::{GpuSide, Kernel, OwnKernel, Shape};
+use crate::kernels::{CpuSide, GpuSide, Kernel, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::{BufferId, Process, Program};
 use crate::units::{Bytes, ElementType};
@@ -157,6 +157,15 @@ impl Workload {
     /// Whether the scenario spells a program out, rather than that it does the tasks.
     pub fn spells_out(&self, program: &Program) -> bool {
         self.programs.contains(program)
+    }
+
+    /// Whether it states the CPU's time of every task.
+    pub fn states_cpu(&self) -> bool {
+        let is_stated = |task: &Task| {
+            let own = task.kernel.own_work();
+            own.is_some_and(|work| matches!(work.declared.kernel.cpu, CpuSide::Cost(_)))
+        };
+        !self.tasks.is_empty() && self.tasks.iter().all(is_stated)
     }
 
     /// The kernels whose time on the GPU is stated and whose `grid` is not, in alphabetical order.

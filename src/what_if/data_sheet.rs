@@ -20,7 +20,8 @@ const OFF_BY: f64 = 0.35;
 
 /// What such a machine takes for granted, in a sentence.
 pub const TAKEN_FOR_GRANTED: &str = "The GPU's rates follow from data sheets; its link is the \
-     narrower one of GPU and host; the scenario's own kernels take the times that it states.";
+     narrower one of GPU and host; the scenario's own kernels take the times on the GPU that it \
+     states.";
 
 /// The profile of today's host with another GPU in it.
 ///

@@ -55,8 +55,8 @@ const ROOMS: [(&str, &str); 28] = [
     ("execute", "units machine kernels program scenario families timeline runs gpu host"),
     (
         "study",
-        "units files stats machine kernels program scenario timeline samples profile runs fit \
-         cost simulate search compare gpu host calibrate execute",
+        "units files stats machine kernels program scenario timeline trace samples profile runs \
+         fit cost simulate search compare gpu host calibrate execute",
     ),
     (
         "cli",

@@ -237,12 +237,13 @@ impl<'t> Writer<'t> {
 
     /// The host's work behind the last call, and a wait for what is left running.
     fn finish(&mut self, end: Instant) {
-        let main = self.threads.main();
-        if !self.is_waited && !self.asked.is_empty() {
-            self.lines.push("{ synchronize_device = 0 }".to_owned());
-        } else if let Some(gap) = self.threads.until(main, end) {
+        if self.is_waited
+            && let Some(gap) = self.threads.until(self.threads.main(), end)
+        {
             self.lines.push(format!("{{ work = \"{} ns\" }}", gap.nanos()));
         }
+        let waits = self.streams.devices().map(|gpu| format!("{{ synchronize_device = {gpu} }}"));
+        self.lines.extend(waits.collect::<Vec<_>>());
     }
 
     fn text(&self, name: &str, origin: &str) -> String {

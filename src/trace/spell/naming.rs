@@ -17,6 +17,12 @@ impl Streams {
         name(stream)
     }
 
+    /// The GPUs that they are on.
+    pub fn devices(&self) -> impl Iterator<Item = u32> {
+        let devices: BTreeSet<u32> = self.named.iter().map(|stream| stream.device).collect();
+        devices.into_iter()
+    }
+
     /// The tables that declare them. A trace does not say whether a stream waits for the default
     /// one; streams of frameworks do not.
     pub fn tables(&self) -> impl Iterator<Item = String> {
