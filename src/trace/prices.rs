@@ -1,9 +1,9 @@
 //! What a trace says of its machine, as a table of times that a profile can be fitted to.
 
-use super::{CallKind, MemoryKind, Trace, WorkKind};
+use super::{CallKind, MemoryKind, StreamKey, Trace, WorkKind};
 use crate::machine::GpuModel;
 use crate::stats::median;
-use crate::units::Bytes;
+use crate::units::{Bytes, Instant};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -18,6 +18,9 @@ const FAR: u64 = 1 << 30;
 /// tell: the middle of the published figures in the suite's cases (1.04 on a GTX 1060, 1.05 on an
 /// RTX 3090 in eight lanes, 1.21 on an RTX 3090).
 const BESIDE: f64 = 1.05;
+
+/// Nanoseconds: a call that takes longer has waited for something.
+const LONGEST_CALL: f64 = 1e7;
 
 /// The most sizes of one kind of copy that a table has.
 const MOST_SIZES: usize = 40;
@@ -63,7 +66,9 @@ impl Trace {
         }
         for (call, times) in self.call_times() {
             let ns = median(&times).unwrap_or_default();
-            let _ = writeln!(text, ",,,,,,{call},{}", seconds(ns));
+            if ns < LONGEST_CALL {
+                let _ = writeln!(text, ",,,,,,{call},{}", seconds(ns));
+            }
         }
         text
     }
@@ -71,7 +76,11 @@ impl Trace {
     /// Nanoseconds of copies, by their size.
     fn copies(&self) -> BTreeMap<Kind, BTreeMap<u64, Vec<f64>>> {
         let mut found: BTreeMap<Kind, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+        let mut ends: BTreeMap<StreamKey, Instant> = BTreeMap::new();
         for work in &self.work {
+            let before = ends.entry(work.stream).or_default();
+            // A copy waits for what is before it in its stream.
+            let free = std::mem::replace(before, work.end.max(*before));
             let WorkKind::Copy { from, to, bytes: Some(bytes) } = work.kind else { continue };
             let Some((path, memory)) = route(from, to).filter(|_| bytes > Bytes::ZERO) else {
                 continue;
@@ -82,9 +91,10 @@ impl Trace {
             };
             let on_device = work.end.since(work.start).nanos_f64();
             match (memory, work.call.map(|at| &self.calls[at])) {
-                ("pageable", Some(call)) if work.end >= call.begin => {
-                    add("complete", work.end.since(call.begin).nanos_f64());
-                    add("return", call.end.since(call.begin).nanos_f64());
+                ("pageable", Some(call)) if free.max(call.begin) < work.end.min(call.end) => {
+                    let begin = free.max(call.begin);
+                    add("complete", work.end.since(begin).nanos_f64());
+                    add("return", call.end.since(begin).nanos_f64());
                 }
                 ("pageable", _) => {}
                 _ => add("", on_device),
@@ -145,6 +155,12 @@ fn few(times: &BTreeMap<u64, Vec<f64>>) -> Vec<(u64, f64)> {
     let last = all.last().copied();
     let mut few: Vec<(u64, f64)> = all.into_iter().step_by(step).collect();
     few.extend(last.filter(|last| few.last() != Some(last)));
+    if let [(bytes, ns)] = few[..]
+        && bytes > 1
+    {
+        // One size does not tell what a copy costs besides its bytes. Large ones cost little.
+        few.insert(0, (bytes / 2, ns / 2.0));
+    }
     few
 }
 

@@ -93,6 +93,8 @@ struct Writer<'t> {
     streams: Streams,
     threads: Threads<'t>,
     recorded_events: BTreeSet<u64>,
+    /// The GPUs that the calls use, by the numbers that the trace has for them.
+    gpus: Vec<u32>,
     lines: Vec<String>,
     asked: Vec<usize>,
     as_work: usize,
@@ -103,8 +105,11 @@ struct Writer<'t> {
 impl<'t> Writer<'t> {
     fn new(trace: &'t Trace, calls: &[usize], how: Spelling) -> Self {
         let asked_for = trace.asked_for();
+        let works = calls.iter().flat_map(|&at| &asked_for[at]);
+        let gpus: BTreeSet<u32> = works.map(|&work| trace.work[work].stream.device).collect();
         Self {
             trace,
+            gpus: gpus.into_iter().collect(),
             how,
             kernels: Kernels::of(trace, how.each_kernel),
             memory: Memory::default(),
@@ -117,6 +122,18 @@ impl<'t> Writer<'t> {
             as_work: 0,
             is_waited: true,
         }
+    }
+
+    /// A stream as the program counts: its GPUs have numbers from 0 on.
+    fn stream(&self, stream: StreamKey) -> StreamKey {
+        let place = self.gpus.iter().position(|&gpu| gpu == stream.device);
+        StreamKey { device: place.unwrap_or_default() as u32, ..stream }
+    }
+
+    /// The name of a stream, which is declared from then on.
+    fn stream_name(&mut self, stream: StreamKey) -> String {
+        let stream = self.stream(stream);
+        self.streams.name(stream)
     }
 
     /// When everything is done that was spelled out.
@@ -135,7 +152,7 @@ impl<'t> Writer<'t> {
             return;
         }
         let thread = self.threads.of_call(call);
-        let excess = match self.how.each_call {
+        let excess = match self.how.each_call && self.returns_at_once(at) {
             true => self.threads.beyond_usual(call),
             false => Span::ZERO,
         };
@@ -149,6 +166,26 @@ impl<'t> Writer<'t> {
         self.is_waited = call.kind.only_waits();
     }
 
+    /// Whether a call only asks for something, and waits for nothing.
+    fn returns_at_once(&self, at: usize) -> bool {
+        let copies = self.asked_for[at].iter().map(|&work| &self.trace.work[work].kind);
+        let is_staged = |kind: &WorkKind| {
+            matches!(
+                kind,
+                WorkKind::Copy { from: MemoryKind::Pageable, .. }
+                    | WorkKind::Copy { to: MemoryKind::Pageable, .. }
+            )
+        };
+        match self.trace.calls[at].kind {
+            CallKind::Copy { blocking, .. } => !blocking && !copies.into_iter().any(is_staged),
+            CallKind::Launch { .. }
+            | CallKind::Clear { .. }
+            | CallKind::Record { .. }
+            | CallKind::Wait { .. } => true,
+            _ => false,
+        }
+    }
+
     /// What is between the braces of the calls that do what one call of the trace did.
     fn lines_of(&mut self, at: usize) -> Vec<String> {
         let trace = self.trace;
@@ -160,7 +197,7 @@ impl<'t> Writer<'t> {
                     return Vec::new();
                 };
                 let nodes: Vec<String> = nodes.iter().map(|node| format!("{{ {node} }}")).collect();
-                let stream = self.streams.name(first);
+                let stream = self.stream_name(first);
                 if nodes.is_empty() {
                     return Vec::new();
                 }
@@ -170,25 +207,25 @@ impl<'t> Writer<'t> {
                 let mut lines = self.works_of(at);
                 let stream = self.asked_for[at].last().map(|&work| trace.work[work].stream);
                 if let (true, false, Some(stream)) = (*blocking, lines.is_empty(), stream) {
-                    lines.push(format!("synchronize = \"{}\"", self.streams.name(stream)));
+                    lines.push(format!("synchronize = \"{}\"", self.stream_name(stream)));
                 }
                 lines
             }
             CallKind::Launch { .. } | CallKind::Clear { .. } => self.works_of(at),
             CallKind::Record { event, stream: Some(stream) } => {
                 self.recorded_events.insert(*event);
-                vec![format!("record = \"e{event}\", stream = \"{}\"", self.streams.name(*stream))]
+                vec![format!("record = \"e{event}\", stream = \"{}\"", self.stream_name(*stream))]
             }
             CallKind::Wait { event, stream: Some(stream) }
                 if self.recorded_events.contains(event) =>
             {
-                vec![format!("wait = \"e{event}\", stream = \"{}\"", self.streams.name(*stream))]
+                vec![format!("wait = \"e{event}\", stream = \"{}\"", self.stream_name(*stream))]
             }
             CallKind::SynchronizeEvent { event } if self.recorded_events.contains(event) => {
                 vec![format!("synchronize_event = \"e{event}\"")]
             }
             CallKind::Synchronize { stream: Some(stream) } => {
-                vec![format!("synchronize = \"{}\"", self.streams.name(*stream))]
+                vec![format!("synchronize = \"{}\"", self.stream_name(*stream))]
             }
             CallKind::Synchronize { stream: None }
             | CallKind::SynchronizeEvent { .. }
@@ -205,23 +242,24 @@ impl<'t> Writer<'t> {
 
     fn work(&mut self, at: usize) -> Option<String> {
         let work = &self.trace.work[at];
+        let stream = self.stream(work.stream);
         let line = match &work.kind {
             WorkKind::Kernel { .. } => {
                 let (name, elements) = self.kernels.launched(work);
                 format!("launch = \"{name}\", reads = [], writes = [], elements = {elements}")
             }
             WorkKind::Copy { from, to, bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
-                let [from, to] = self.sides(work.stream, [*from, *to], *bytes);
+                let [from, to] = self.sides(stream, [*from, *to], *bytes);
                 format!("copy = \"{from}\", to = \"{to}\"")
             }
             WorkKind::Clear { bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
-                let target = self.memory.device(work.stream, *bytes, false);
+                let target = self.memory.device(stream, *bytes, false);
                 format!("clear = \"{target}\"")
             }
             WorkKind::Copy { .. } | WorkKind::Clear { .. } => return None,
         };
         self.asked.push(at);
-        Some(format!("{line}, stream = \"{}\"", self.streams.name(work.stream)))
+        Some(format!("{line}, stream = \"{}\"", self.streams.name(stream)))
     }
 
     /// The ranges of memory that a copy goes from and to.

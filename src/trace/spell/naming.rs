@@ -107,11 +107,8 @@ impl<'t> Threads<'t> {
         between(self.ended[&self.of_call(call)], call.begin)
     }
 
-    /// What the host paid for a call beyond the middle of its function, if it did not wait.
+    /// What the host paid for a call beyond the middle of its function.
     pub fn beyond_usual(&self, call: &HostCall) -> Span {
-        if call.kind.only_waits() {
-            return Span::ZERO;
-        }
         call.end.since(call.begin).saturating_sub(self.usual[&*call.function])
     }
 
