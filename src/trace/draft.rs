@@ -50,7 +50,7 @@ pub(super) struct Arguments {
     pub bytes: Option<u64>,
     pub from: Option<u64>,
     pub to: Option<u64>,
-    /// Of memory that is taken or given back.
+    /// The memory that is taken or given back.
     pub address: Option<u64>,
 }
 
@@ -138,11 +138,6 @@ impl Draft {
         let name: Arc<str> = name.into();
         self.names.insert(Arc::clone(&name));
         name
-    }
-
-    /// Whether nothing that a trace is read for was found.
-    pub fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.work.is_empty()
     }
 
     pub fn events(&self) -> usize {

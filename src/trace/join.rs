@@ -3,10 +3,11 @@
 use super::draft::{Draft, DraftCall, DraftWork, Fact, NO_ID};
 use super::functions::Action;
 use super::requests::{Known, request};
-use super::{Defect, DeviceWork, Gpu, HostCall, Range, StreamKey, Trace, WorkKind};
+use super::{Defect, DeviceWork, Gpu, HostCall, Range, StreamKey, Trace, TraceError, WorkKind};
 use crate::units::{Bytes, Instant, Span};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// No profiler records for so long: events that lie further before all others have no time.
 const LONGEST_SESSION: u64 = 30 * 24 * 3_600_000_000_000;
@@ -14,8 +15,20 @@ const LONGEST_SESSION: u64 = 30 * 24 * 3_600_000_000_000;
 /// The place of a call in the trace.
 pub(super) type Position = u32;
 
-pub(super) fn join(mut draft: Draft) -> Trace {
+/// Makes the trace.
+///
+/// # Errors
+/// If there is nothing in it that a trace is read for.
+pub(super) fn join(
+    mut draft: Draft,
+    file: &Path,
+    advice: &'static str,
+) -> Result<Trace, TraceError> {
     leave_out_unset_times(&mut draft);
+    if draft.calls.is_empty() && draft.work.is_empty() {
+        let cut = draft.defects.contains_key(&Defect::Cut);
+        return Err(TraceError::Nothing { file: file.to_owned(), cut, advice });
+    }
     draft.calls.sort_by_key(|call| (call.begin, Reverse(call.end)));
     draft.work.sort_by_key(|work| work.start);
     draft.ranges.sort_by_key(|range| (range.begin, Reverse(range.end)));
@@ -38,9 +51,13 @@ pub(super) fn join(mut draft: Draft) -> Trace {
             end: at(call.end),
         });
     }
+    let given = |owner: Position| {
+        let arguments = of(&draft.calls, owner).arguments.as_deref();
+        arguments.filter(|_| known.works(owner) == 1).and_then(|arguments| arguments.bytes)
+    };
     let work = draft.work.into_iter().zip(&owners).zip(streams);
     let work = work.map(|((work, owner), stream)| DeviceWork {
-        kind: with_bytes_of(work.kind, owner.and_then(|owner| requests.get(owner as usize))),
+        kind: with_bytes(work.kind, owner.and_then(|owner| given(owner))),
         stream,
         start: at(work.start),
         end: at(work.end),
@@ -62,7 +79,7 @@ pub(super) fn join(mut draft: Draft) -> Trace {
         begin: at(range.begin),
         end: at(range.end),
     });
-    Trace {
+    Ok(Trace {
         origin: draft.origin,
         gpus: devices.into_iter().map(|device| Gpu { device, name: name(device) }).collect(),
         threads: draft.threads.named(),
@@ -70,7 +87,7 @@ pub(super) fn join(mut draft: Draft) -> Trace {
         work,
         ranges: ranges.collect(),
         defects,
-    }
+    })
 }
 
 /// Profilers write zero where they could not read a clock, which is then often made relative to
@@ -243,15 +260,12 @@ fn process(draft: &Draft, work: &DraftWork, owner: Option<Position>) -> Option<u
 }
 
 /// Some tools write the size of a copy only beside its call.
-fn with_bytes_of(kind: WorkKind, call: Option<&HostCall>) -> WorkKind {
-    let known = call.and_then(|call| match call.kind {
-        super::CallKind::Copy { bytes, .. } | super::CallKind::Clear { bytes, .. } => bytes,
-        _ => None,
-    });
+fn with_bytes(kind: WorkKind, given: Option<u64>) -> WorkKind {
+    let given = given.map(Bytes::new);
     match kind {
-        WorkKind::Copy { from, to, bytes: None } => WorkKind::Copy { from, to, bytes: known },
-        WorkKind::Clear { bytes: None } => WorkKind::Clear { bytes: known },
-        kind => kind,
+        WorkKind::Copy { from, to, bytes } => WorkKind::Copy { from, to, bytes: bytes.or(given) },
+        WorkKind::Clear { bytes } => WorkKind::Clear { bytes: bytes.or(given) },
+        kind @ WorkKind::Kernel { .. } => kind,
     }
 }
 

@@ -37,6 +37,11 @@ impl Known {
         Self { work, facts, memory, captured }
     }
 
+    /// How many works a call asked for.
+    pub fn works(&self, position: Position) -> usize {
+        at(&self.work, position).len()
+    }
+
     pub fn about<'a>(
         &'a self,
         position: Position,

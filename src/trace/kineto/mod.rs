@@ -45,17 +45,13 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<Trace, TraceError>
         let problem = "it has no `traceEvents`: it is no trace of the PyTorch profiler".to_owned();
         return Err(TraceError::Json { file: path.to_owned(), byte: 0, problem });
     }
-    if draft.is_empty() {
-        let advice = "Record it with ProfilerActivity.CUDA among the activities";
-        return Err(TraceError::Nothing { file: path.to_owned(), cut, advice });
-    }
     if cut {
         draft.note(Defect::Cut);
     }
     if draft.functions.all.iter().any(|function| function.is_rocm) {
         draft.origin.tool = "PyTorch profiler (ROCm)";
     }
-    Ok(join(draft))
+    join(draft, path, "Record it with ProfilerActivity.CUDA among the activities")
 }
 
 struct Document {
