@@ -12,6 +12,9 @@ use std::path::Path;
 /// No profiler records for so long: events that lie further before all others have no time.
 const LONGEST_SESSION: u64 = 30 * 24 * 3_600_000_000_000;
 
+/// At most this many calls with the same id are told apart. A damaged file may give one id to all.
+const MOST_ALIKE: usize = 16;
+
 /// The place of a call in the trace.
 pub(super) type Position = u32;
 
@@ -57,7 +60,7 @@ pub(super) fn join(
     };
     let work = draft.work.into_iter().zip(&owners).zip(streams);
     let work = work.map(|((work, owner), stream)| DeviceWork {
-        kind: with_bytes(work.kind, owner.and_then(|owner| given(owner))),
+        kind: with_bytes(work.kind, owner.and_then(&given)),
         stream,
         start: at(work.start),
         end: at(work.end),
@@ -173,7 +176,7 @@ impl Calls {
         let wanted = (correlation, process.unwrap_or(0));
         let begin = self.by_id.partition_point(|entry| key(entry) < wanted);
         let same = self.by_id[begin..].iter().take_while(|entry| key(entry) == wanted);
-        let mut same = same.map(|entry| entry.2);
+        let mut same = same.map(|entry| entry.2).take(MOST_ALIKE);
         let first = same.next()?;
         let Some(second) = same.next() else { return Some(first) };
         let mut fitting = [first, second].into_iter().chain(same).filter(|&one| fits(one));

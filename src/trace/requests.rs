@@ -71,8 +71,8 @@ impl Known {
 /// The entries of one call.
 fn at<T>(sorted: &[(Position, T)], position: Position) -> &[(Position, T)] {
     let begin = sorted.partition_point(|entry| entry.0 < position);
-    let length = sorted[begin..].iter().take_while(|entry| entry.0 == position).count();
-    &sorted[begin..begin + length]
+    let end = sorted.partition_point(|entry| entry.0 <= position);
+    &sorted[begin..end]
 }
 
 fn facts(draft: &mut Draft, calls: &Calls) -> Vec<(Position, Fact)> {
@@ -81,15 +81,14 @@ fn facts(draft: &mut Draft, calls: &Calls) -> Vec<(Position, Fact)> {
     for fact in &draft.facts {
         let fits = |position: Position| {
             let call = &draft.calls[position as usize];
-            let takes = matches!(
+            matches!(
                 draft.functions.of(call).action,
                 Action::Record
                     | Action::Wait
                     | Action::Synchronize
                     | Action::SynchronizeEvent
                     | Action::SynchronizeDevice
-            );
-            takes
+            )
         };
         match calls.find(fact.correlation, fact.process, fits) {
             Some(position) => found.push((position, *fact)),
