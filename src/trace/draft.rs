@@ -3,7 +3,7 @@
 //! Both importers fill one, in any order; `join` makes a trace of it.
 
 use super::functions::{Action, Function};
-use super::{Defect, HostThread, MemoryKind, Origin, WorkKind};
+use super::{Defect, HostThread, MemoryKind, Origin, StreamKey, WorkKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -215,5 +215,11 @@ impl Functions {
 
     pub fn of(&self, call: &DraftCall) -> &CalledFunction {
         &self.all[call.function as usize]
+    }
+}
+
+impl Fact {
+    pub fn key(&self, process: u64) -> Option<StreamKey> {
+        self.stream.map(|stream| StreamKey { process, device: self.device, stream })
     }
 }

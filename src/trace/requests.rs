@@ -1,8 +1,8 @@
 //! What each call asked for: its function's action, and what other records say about it.
 
+use super::calls::{Calls, Position};
 use super::draft::{Arguments, Draft, DraftCall, Fact, MemoryEvent};
 use super::functions::Action;
-use super::join::{Calls, Position, sum};
 use super::{CallKind, CopyPlaces, Defect, StreamKey, WorkKind};
 use crate::units::Bytes;
 
@@ -220,4 +220,12 @@ fn copy(
 ) -> CallKind {
     let places = CopyPlaces { from: given.from, to: given.to, digest: None };
     CallKind::Copy { places, bytes, stream, blocking }
+}
+
+/// The sum of sizes, as far as 64 bits hold it.
+fn sum(sizes: impl Iterator<Item = Option<Bytes>>) -> Option<Bytes> {
+    sizes.fold(None, |sum: Option<Bytes>, one| match (sum, one) {
+        (Some(sum), Some(one)) => Some(Bytes::new(sum.get().saturating_add(one.get()))),
+        (sum, one) => sum.or(one),
+    })
 }

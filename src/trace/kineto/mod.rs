@@ -1,8 +1,8 @@
 //! Reads what the PyTorch profiler writes: Chrome's trace format, with categories and arguments
 //! of Kineto's own.
 //!
-//! The document is never held as a whole: one event at a time is cut out of it and decoded. An
-//! event that cannot be decoded does not harm the others.
+//! Invariant: the document is never held as a whole. One event at a time is cut out of it and
+//! decoded, and one that cannot be decoded does not harm the others.
 
 mod arguments;
 mod decimal;
@@ -12,7 +12,7 @@ mod scanner;
 
 use super::draft::Draft;
 use super::join::join;
-use super::read::unpacking;
+use super::limited::unpacking;
 use super::{Defect, Trace, TraceError};
 use scanner::{Scanner, Stop};
 use serde::Deserialize;

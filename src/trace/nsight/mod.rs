@@ -1,8 +1,8 @@
 //! Reads what Nsight Systems exports: an SQLite database with one table for each kind of record.
 //!
-//! Which tables and columns there are depends on what was recorded and on the version. Kinds of
-//! waits are not read at all: their numbers changed between versions, and the name of the call
-//! says the same.
+//! Invariant: no table and no column is taken for granted. Which ones there are depends on what was
+//! recorded and on the version. Kinds of waits are not read at all: their numbers changed between
+//! versions, and the name of the call says the same.
 
 mod database;
 mod records;
