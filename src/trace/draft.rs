@@ -3,7 +3,7 @@
 //! Both importers fill one, in any order; `join` makes a trace of it.
 
 use super::functions::{Action, Function};
-use super::{Defect, HostThread, MemoryKind, Origin, WorkKind};
+use super::{Defect, HostThread, MemoryKind, Origin, StreamKey, WorkKind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub(super) struct Arguments {
     pub bytes: Option<u64>,
     pub from: Option<u64>,
     pub to: Option<u64>,
-    /// Of memory that is taken or given back.
+    /// The memory that is taken or given back.
     pub address: Option<u64>,
 }
 
@@ -140,11 +140,6 @@ impl Draft {
         name
     }
 
-    /// Whether nothing that a trace is read for was found.
-    pub fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.work.is_empty()
-    }
-
     pub fn events(&self) -> usize {
         self.calls.len() + self.work.len() + self.facts.len() + self.ranges.len()
     }
@@ -220,5 +215,11 @@ impl Functions {
 
     pub fn of(&self, call: &DraftCall) -> &CalledFunction {
         &self.all[call.function as usize]
+    }
+}
+
+impl Fact {
+    pub fn key(&self, process: u64) -> Option<StreamKey> {
+        self.stream.map(|stream| StreamKey { process, device: self.device, stream })
     }
 }

@@ -1,21 +1,32 @@
 //! Joins the calls of a draft with what the GPUs did for them, which makes it a trace.
 
-use super::draft::{Draft, DraftCall, DraftWork, Fact, NO_ID};
+use super::calls::{Calls, Position};
+use super::draft::{Draft, DraftCall, DraftWork};
 use super::functions::Action;
 use super::requests::{Known, request};
-use super::{Defect, DeviceWork, Gpu, HostCall, Range, StreamKey, Trace, WorkKind};
+use super::{Defect, DeviceWork, Gpu, HostCall, Range, StreamKey, Trace, TraceError, WorkKind};
 use crate::units::{Bytes, Instant, Span};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// No profiler records for so long: events that lie further before all others have no time.
 const LONGEST_SESSION: u64 = 30 * 24 * 3_600_000_000_000;
 
-/// The place of a call in the trace.
-pub(super) type Position = u32;
-
-pub(super) fn join(mut draft: Draft) -> Trace {
+/// Makes the trace.
+///
+/// # Errors
+/// If there is nothing in it that a trace is read for.
+pub(super) fn join(
+    mut draft: Draft,
+    file: &Path,
+    advice: &'static str,
+) -> Result<Trace, TraceError> {
     leave_out_unset_times(&mut draft);
+    if draft.calls.is_empty() && draft.work.is_empty() {
+        let cut = draft.defects.contains_key(&Defect::Cut);
+        return Err(TraceError::Nothing { file: file.to_owned(), cut, advice });
+    }
     draft.calls.sort_by_key(|call| (call.begin, Reverse(call.end)));
     draft.work.sort_by_key(|work| work.start);
     draft.ranges.sort_by_key(|range| (range.begin, Reverse(range.end)));
@@ -38,9 +49,13 @@ pub(super) fn join(mut draft: Draft) -> Trace {
             end: at(call.end),
         });
     }
+    let given = |owner: Position| {
+        let arguments = of(&draft.calls, owner).arguments.as_deref();
+        arguments.filter(|_| known.works(owner) == 1).and_then(|arguments| arguments.bytes)
+    };
     let work = draft.work.into_iter().zip(&owners).zip(streams);
     let work = work.map(|((work, owner), stream)| DeviceWork {
-        kind: with_bytes_of(work.kind, owner.and_then(|owner| requests.get(owner as usize))),
+        kind: with_bytes(work.kind, owner.and_then(&given)),
         stream,
         start: at(work.start),
         end: at(work.end),
@@ -62,7 +77,7 @@ pub(super) fn join(mut draft: Draft) -> Trace {
         begin: at(range.begin),
         end: at(range.end),
     });
-    Trace {
+    Ok(Trace {
         origin: draft.origin,
         gpus: devices.into_iter().map(|device| Gpu { device, name: name(device) }).collect(),
         threads: draft.threads.named(),
@@ -70,7 +85,7 @@ pub(super) fn join(mut draft: Draft) -> Trace {
         work,
         ranges: ranges.collect(),
         defects,
-    }
+    })
 }
 
 /// Profilers write zero where they could not read a clock, which is then often made relative to
@@ -102,66 +117,6 @@ fn first_time(draft: &Draft) -> i64 {
     let calls = draft.calls.iter().map(|call| call.begin);
     let work = draft.work.iter().map(|work| work.start);
     calls.chain(work).chain(draft.ranges.iter().map(|range| range.begin)).min().unwrap_or(0)
-}
-
-/// The calls that are kept, found by their correlation ids.
-pub(super) struct Calls {
-    /// Correlation id, process and position, sorted. A call made within another stands for the
-    /// outer one.
-    by_id: Vec<(u64, u64, Position)>,
-}
-
-impl Calls {
-    /// Leaves out calls that the runtime made to the driver for a call that is there itself. They
-    /// are sorted before.
-    fn of(draft: &mut Draft) -> Self {
-        let mut outer: Vec<Option<(Position, i64, u64)>> = vec![None; draft.threads.all.len()];
-        let mut by_id = Vec::with_capacity(draft.calls.len());
-        let mut kept: Position = 0;
-        let Draft { calls, functions, threads, .. } = draft;
-        calls.retain(|call| {
-            let process = threads.process(call.thread);
-            let outer = &mut outer[call.thread as usize];
-            let is_driver = functions.of(call).is_driver;
-            let inside = outer.filter(|&(_, end, correlation)| {
-                // One that takes no time between two others belongs to neither.
-                let within = call.begin < end && call.end <= end;
-                is_driver && (within || (call.correlation == correlation && call.begin <= end))
-            });
-            let position = inside.map_or(kept, |(position, ..)| position);
-            by_id.push((call.correlation, process, position));
-            if inside.is_none() {
-                kept += 1;
-                if !is_driver {
-                    *outer = Some((position, call.end, call.correlation));
-                }
-            }
-            inside.is_none()
-        });
-        by_id.retain(|entry| entry.0 != NO_ID);
-        by_id.sort_unstable();
-        by_id.dedup();
-        Self { by_id }
-    }
-
-    /// The call with an id; if several have it, the only one among them that `fits`. Which of
-    /// more was meant is not guessed.
-    pub fn find(
-        &self,
-        correlation: u64,
-        process: Option<u64>,
-        fits: impl Fn(Position) -> bool,
-    ) -> Option<Position> {
-        let key = |entry: &(u64, u64, Position)| (entry.0, process.map_or(0, |_| entry.1));
-        let wanted = (correlation, process.unwrap_or(0));
-        let begin = self.by_id.partition_point(|entry| key(entry) < wanted);
-        let same = self.by_id[begin..].iter().take_while(|entry| key(entry) == wanted);
-        let mut same = same.map(|entry| entry.2);
-        let first = same.next()?;
-        let Some(second) = same.next() else { return Some(first) };
-        let mut fitting = [first, second].into_iter().chain(same).filter(|&one| fits(one));
-        fitting.next().filter(|_| fitting.next().is_none())
-    }
 }
 
 /// The call that asked for each work.
@@ -243,28 +198,11 @@ fn process(draft: &Draft, work: &DraftWork, owner: Option<Position>) -> Option<u
 }
 
 /// Some tools write the size of a copy only beside its call.
-fn with_bytes_of(kind: WorkKind, call: Option<&HostCall>) -> WorkKind {
-    let known = call.and_then(|call| match call.kind {
-        super::CallKind::Copy { bytes, .. } | super::CallKind::Clear { bytes, .. } => bytes,
-        _ => None,
-    });
+fn with_bytes(kind: WorkKind, given: Option<u64>) -> WorkKind {
+    let given = given.map(Bytes::new);
     match kind {
-        WorkKind::Copy { from, to, bytes: None } => WorkKind::Copy { from, to, bytes: known },
-        WorkKind::Clear { bytes: None } => WorkKind::Clear { bytes: known },
-        kind => kind,
-    }
-}
-
-/// The sum of sizes, as far as 64 bits hold it.
-pub(super) fn sum(sizes: impl Iterator<Item = Option<Bytes>>) -> Option<Bytes> {
-    sizes.fold(None, |sum: Option<Bytes>, one| match (sum, one) {
-        (Some(sum), Some(one)) => Some(Bytes::new(sum.get().saturating_add(one.get()))),
-        (sum, one) => sum.or(one),
-    })
-}
-
-impl Fact {
-    pub fn key(&self, process: u64) -> Option<StreamKey> {
-        self.stream.map(|stream| StreamKey { process, device: self.device, stream })
+        WorkKind::Copy { from, to, bytes } => WorkKind::Copy { from, to, bytes: bytes.or(given) },
+        WorkKind::Clear { bytes } => WorkKind::Clear { bytes: bytes.or(given) },
+        kind @ WorkKind::Kernel { .. } => kind,
     }
 }

@@ -4,12 +4,14 @@
 //! Invariant: every importer makes the same value, a [`Trace`]. What reads one does not know where
 //! it came from. What an importer could not use is counted in it, and never guessed.
 
+mod calls;
 mod draft;
 mod error;
 mod functions;
 mod hidden;
 mod join;
 mod kineto;
+mod limited;
 #[cfg(feature = "nsight")]
 mod nsight;
 mod pass;

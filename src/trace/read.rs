@@ -1,13 +1,11 @@
 //! Opens a trace, whichever tool wrote it. The content says which, not the name.
 
+use super::limited::{Limited, unpacking};
 use super::{Trace, TraceError, kineto};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
-
-/// The most bytes of a trace, unpacked. A few kilobytes of gzip can unpack to all of a disk.
-const MOST_BYTES: u64 = 4 << 30;
 
 /// The bytes at the beginning of a file that say what it is.
 const HEAD: u64 = 512;
@@ -24,7 +22,7 @@ pub fn read(path: &Path) -> Result<Trace, TraceError> {
     let whole = Cursor::new(head.clone()).chain(file);
     match Format::of(&head) {
         Some(Format::Gzip) => read_packed(path, MultiGzDecoder::new(whole)),
-        Some(format) => read_as(format, path, Limited::to(MOST_BYTES, whole), false),
+        Some(format) => read_as(format, path, Limited::of_trace(whole), false),
         None if head.is_empty() => Err(TraceError::Empty { file: path.to_owned() }),
         None => Err(unknown(path, &head)),
     }
@@ -37,7 +35,7 @@ pub fn is_trace(path: &Path) -> bool {
 }
 
 fn read_packed(path: &Path, unpacked: impl Read) -> Result<Trace, TraceError> {
-    let mut unpacked = Limited::to(MOST_BYTES, unpacked);
+    let mut unpacked = Limited::of_trace(unpacked);
     let head = head_of(&mut unpacked).map_err(|error| unpacking(path, &error, 0))?;
     match Format::of(&head) {
         Some(Format::Gzip) => {
@@ -74,7 +72,7 @@ fn read_sqlite(path: &Path, mut content: impl Read, is_packed: bool) -> Result<T
     }
     let failed = |source| TraceError::Read { file: path.to_owned(), source };
     let mut unpacked = tempfile::NamedTempFile::new().map_err(failed)?;
-    let mut counted = Limited::to(u64::MAX, &mut content);
+    let mut counted = Limited::of_trace(&mut content);
     let copied = io::copy(&mut counted, &mut unpacked);
     copied.map_err(|error| unpacking(path, &error, counted.read))?;
     super::nsight::read(path, unpacked.path())
@@ -84,22 +82,6 @@ fn read_sqlite(path: &Path, mut content: impl Read, is_packed: bool) -> Result<T
 fn read_sqlite(path: &Path, _: impl Read, _: bool) -> Result<Trace, TraceError> {
     let hint = "this build of hallway cannot read SQLite files: build it with the feature `nsight`";
     Err(TraceError::Unknown { file: path.to_owned(), hint })
-}
-
-/// Why a file could not be read on, after `bytes` bytes of what it holds.
-pub(super) fn unpacking(path: &Path, error: &io::Error, bytes: u64) -> TraceError {
-    let file = path.to_owned();
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => TraceError::CutGzip { file, bytes },
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            TraceError::BadGzip { file, bytes, problem: error.to_string() }
-        }
-        io::ErrorKind::FileTooLarge => TraceError::TooLarge { file, most: MOST_BYTES },
-        kind => {
-            let source = error.raw_os_error().map_or(kind.into(), io::Error::from_raw_os_error);
-            TraceError::Read { file, source }
-        }
-    }
 }
 
 fn head_of(content: &mut impl Read) -> io::Result<Vec<u8>> {
@@ -156,28 +138,4 @@ fn unknown(path: &Path, head: &[u8]) -> TraceError {
         }
     };
     TraceError::Unknown { file: path.to_owned(), hint }
-}
-
-/// Passes on what it reads, up to a limit.
-struct Limited<R> {
-    content: R,
-    read: u64,
-    most: u64,
-}
-
-impl<R: Read> Limited<R> {
-    fn to(most: u64, content: R) -> Self {
-        Self { content, read: 0, most }
-    }
-}
-
-impl<R: Read> Read for Limited<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = self.content.read(into)?;
-        self.read += count as u64;
-        if self.read > self.most {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        Ok(count)
-    }
 }

@@ -1,8 +1,8 @@
 //! What each call asked for: its function's action, and what other records say about it.
 
+use super::calls::{Calls, Position};
 use super::draft::{Arguments, Draft, DraftCall, Fact, MemoryEvent};
 use super::functions::Action;
-use super::join::{Calls, Position, sum};
 use super::{CallKind, CopyPlaces, Defect, StreamKey, WorkKind};
 use crate::units::Bytes;
 
@@ -37,6 +37,11 @@ impl Known {
         Self { work, facts, memory, captured }
     }
 
+    /// How many works a call asked for.
+    pub fn works(&self, position: Position) -> usize {
+        at(&self.work, position).len()
+    }
+
     pub fn about<'a>(
         &'a self,
         position: Position,
@@ -66,8 +71,8 @@ impl Known {
 /// The entries of one call.
 fn at<T>(sorted: &[(Position, T)], position: Position) -> &[(Position, T)] {
     let begin = sorted.partition_point(|entry| entry.0 < position);
-    let length = sorted[begin..].iter().take_while(|entry| entry.0 == position).count();
-    &sorted[begin..begin + length]
+    let end = sorted.partition_point(|entry| entry.0 <= position);
+    &sorted[begin..end]
 }
 
 fn facts(draft: &mut Draft, calls: &Calls) -> Vec<(Position, Fact)> {
@@ -76,15 +81,14 @@ fn facts(draft: &mut Draft, calls: &Calls) -> Vec<(Position, Fact)> {
     for fact in &draft.facts {
         let fits = |position: Position| {
             let call = &draft.calls[position as usize];
-            let takes = matches!(
+            matches!(
                 draft.functions.of(call).action,
                 Action::Record
                     | Action::Wait
                     | Action::Synchronize
                     | Action::SynchronizeEvent
                     | Action::SynchronizeDevice
-            );
-            takes
+            )
         };
         match calls.find(fact.correlation, fact.process, fits) {
             Some(position) => found.push((position, *fact)),
@@ -216,4 +220,12 @@ fn copy(
 ) -> CallKind {
     let places = CopyPlaces { from: given.from, to: given.to, digest: None };
     CallKind::Copy { places, bytes, stream, blocking }
+}
+
+/// The sum of sizes, as far as 64 bits hold it.
+fn sum(sizes: impl Iterator<Item = Option<Bytes>>) -> Option<Bytes> {
+    sizes.fold(None, |sum: Option<Bytes>, one| match (sum, one) {
+        (Some(sum), Some(one)) => Some(Bytes::new(sum.get().saturating_add(one.get()))),
+        (sum, one) => sum.or(one),
+    })
 }

@@ -1,5 +1,6 @@
 //! Traces of other tools are imported with all that they say, and files that are none are refused.
 
+#[cfg(feature = "nsight")]
 mod databases;
 mod events;
 mod files;

@@ -1,8 +1,8 @@
 //! Reads what the PyTorch profiler writes: Chrome's trace format, with categories and arguments
 //! of Kineto's own.
 //!
-//! The document is never held as a whole: one event at a time is cut out of it and decoded. An
-//! event that cannot be decoded does not harm the others.
+//! Invariant: the document is never held as a whole. One event at a time is cut out of it and
+//! decoded, and one that cannot be decoded does not harm the others.
 
 mod arguments;
 mod decimal;
@@ -12,7 +12,7 @@ mod scanner;
 
 use super::draft::Draft;
 use super::join::join;
-use super::read::unpacking;
+use super::limited::unpacking;
 use super::{Defect, Trace, TraceError};
 use scanner::{Scanner, Stop};
 use serde::Deserialize;
@@ -45,17 +45,13 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<Trace, TraceError>
         let problem = "it has no `traceEvents`: it is no trace of the PyTorch profiler".to_owned();
         return Err(TraceError::Json { file: path.to_owned(), byte: 0, problem });
     }
-    if draft.is_empty() {
-        let advice = "Record it with ProfilerActivity.CUDA among the activities";
-        return Err(TraceError::Nothing { file: path.to_owned(), cut, advice });
-    }
     if cut {
         draft.note(Defect::Cut);
     }
     if draft.functions.all.iter().any(|function| function.is_rocm) {
         draft.origin.tool = "PyTorch profiler (ROCm)";
     }
-    Ok(join(draft))
+    join(draft, path, "Record it with ProfilerActivity.CUDA among the activities")
 }
 
 struct Document {

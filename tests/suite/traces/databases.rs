@@ -147,7 +147,7 @@ fn only_plain_tables_are_read() {
     assert_eq!((trace.calls.len(), trace.work.len()), (0, 1));
     let computed = database(&format!(
         "DROP TABLE StringIds;
-        CREATE TABLE StringIds (id INTEGER, value TEXT AS (hex(zeroblob(500000000))));
+        CREATE TABLE StringIds (id INTEGER, value TEXT AS (hex(zeroblob(1000))));
         INSERT INTO StringIds VALUES (1); {}",
         launch(ONE, 20, 1)
     ));

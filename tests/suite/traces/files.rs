@@ -149,6 +149,20 @@ fn many_events_are_read_one_by_one() {
     assert_eq!(trace.end().since_start().nanos(), 20_000_000);
 }
 
+/// Neither one id for everything nor one call for all work takes longer than other events do.
+#[test]
+fn equal_ids_do_not_take_longer() {
+    let kernel = LAUNCH.replace("cuda_runtime", "kernel");
+    let malloc = launch_named("cudaMalloc");
+    for calls in [1, 30_000] {
+        let mut events = vec![malloc.as_str(); calls];
+        events.extend(vec![kernel.as_str(); 30_000]);
+        let trace = of_events(&events);
+        let owned = trace.work.iter().filter(|work| work.call.is_some()).count();
+        assert_eq!(owned, if calls == 1 { 30_000 } else { 0 });
+    }
+}
+
 fn changed(content: &[u8], changes: &[(usize, u8)]) -> Vec<u8> {
     let mut content = content.to_vec();
     for &(place, byte) in changes {

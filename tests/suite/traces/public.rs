@@ -84,6 +84,7 @@ fn data_that_goes_back_and_forth() {
     has_figures(committed("back-and-forth.json.gz"), BACK_AND_FORTH);
 }
 
+#[cfg(feature = "nsight")]
 #[test]
 fn four_streams_that_are_issued_one_after_the_other() {
     has_figures(committed("four-streams.sqlite.gz"), FOUR_STREAMS);
@@ -95,7 +96,8 @@ fn large_traces() {
     let folder = repository().join("../shared/traces");
     for (name, expected) in LARGE {
         let path = folder.join(name);
-        if path.exists() {
+        let is_readable = name.contains(".json") || cfg!(feature = "nsight");
+        if path.exists() && is_readable {
             has_figures(path, expected);
         }
     }
@@ -144,6 +146,7 @@ hidden 0 of 106898 us
 Copy 4, Launch 3, Synchronize 4, SynchronizeDevice 2
 ";
 
+#[cfg(feature = "nsight")]
 const FOUR_STREAMS: &str = "\
 Nsight Systems 3.24.14
 GPU 0: NVIDIA GeForce RTX 4060 Ti
