@@ -97,9 +97,10 @@ fn of_trace(arguments: &ExplainArguments, width: Option<usize>) -> Result<Outcom
         None => (0, [0, trace.calls.len()]),
     };
     let calls = calls[0]..calls[1];
-    let account = trace.account(calls.clone());
+    let account = trace.account(calls);
     let text = traced::account(&trace, pass.as_ref(), (number, &account), width);
-    let replayed = match replayed(arguments, &trace, calls) {
+    // A pass alone would lack what the one before it left running.
+    let replayed = match replayed(arguments, &trace, 0..trace.calls.len()) {
         Ok(replay) => traced::replayed(replay.recorded, replay.simulated, replay.starts),
         Err(why) => format!("It cannot be simulated: {why}.\n"),
     };

@@ -64,8 +64,8 @@ pub fn replayed(recorded: Span, simulated: Span, starts: Option<f64>) -> String 
         format!("; half of all operations start within {} of that", fine_percent(off))
     });
     format!(
-        "\nSimulated from its calls, the host's time between them and one time for each kind of \
-         kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
+        "\nSimulated from all of its calls, the host's time between them and one time for each kind \
+         of kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
         signed_percent(off)
     )
 }

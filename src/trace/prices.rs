@@ -27,7 +27,7 @@ const MOST_SIZES: usize = 40;
 
 impl Trace {
     /// A table of times, in the form that docs/reference/table.md describes: copies by size, and
-    /// what the host paid for calls. Times are medians of what the trace has of a kind.
+    /// what the host paid for calls. Times of copies are means, those of calls medians.
     pub fn table(&self) -> String {
         let name = self.gpus.iter().find_map(|gpu| gpu.name.as_deref()).unwrap_or("unknown GPU");
         let model = GpuModel::named(name);
@@ -147,10 +147,10 @@ const fn route(from: MemoryKind, to: MemoryKind) -> Option<(&'static str, &'stat
     }
 }
 
-/// The median times of a few sizes, from the smallest to the largest.
+/// The mean times of a few sizes, from the smallest to the largest.
 fn few(times: &BTreeMap<u64, Vec<f64>>) -> Vec<(u64, f64)> {
     let all: Vec<(u64, f64)> =
-        times.iter().map(|(&bytes, times)| (bytes, median(times).unwrap_or_default())).collect();
+        times.iter().map(|(&bytes, times)| (bytes, mean(times))).collect();
     let step = all.len().div_ceil(MOST_SIZES).max(1);
     let last = all.last().copied();
     let mut few: Vec<(u64, f64)> = all.into_iter().step_by(step).collect();
@@ -162,6 +162,11 @@ fn few(times: &BTreeMap<u64, Vec<f64>>) -> Vec<(u64, f64)> {
         few.insert(0, (bytes / 2, ns / 2.0));
     }
     few
+}
+
+/// The mean, so that what is rare and long counts as often as it comes.
+fn mean(times: &[f64]) -> f64 {
+    times.iter().sum::<f64>() / (times.len() as f64).max(1.0)
 }
 
 /// A time as a table has it: nothing takes no time.

@@ -113,7 +113,7 @@ impl<'t> Writer<'t> {
             how,
             kernels: Kernels::of(trace, how.each_kernel),
             memory: Memory::default(),
-            streams: Streams::default(),
+            streams: Streams::of(trace),
             threads: Threads::of(trace, calls, &asked_for),
             asked_for,
             recorded_events: BTreeSet::new(),

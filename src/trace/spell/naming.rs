@@ -6,12 +6,22 @@ use crate::units::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The streams that calls named so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Streams {
     named: BTreeSet<StreamKey>,
+    kind: &'static str,
 }
 
 impl Streams {
+    /// A trace does not say of a stream whether it waits for the default one. Programs that call
+    /// `cudaStreamCreate` have streams that do; all other ways to make a stream are there to make
+    /// one that does not.
+    pub fn of(trace: &Trace) -> Self {
+        let plain = trace.calls.iter().any(|call| &*call.function == "cudaStreamCreate");
+        let kind = if plain { "blocking" } else { "non-blocking" };
+        Self { named: BTreeSet::new(), kind }
+    }
+
     pub fn name(&mut self, stream: StreamKey) -> String {
         self.named.insert(stream);
         name(stream)
@@ -23,13 +33,12 @@ impl Streams {
         devices.into_iter()
     }
 
-    /// The tables that declare them. A trace does not say whether a stream waits for the default
-    /// one; streams of frameworks do not.
+    /// The tables that declare them.
     pub fn tables(&self) -> impl Iterator<Item = String> {
         self.named.iter().map(|&stream| {
             let kind = match stream.is_default() {
                 true => "legacy-default",
-                false => "non-blocking",
+                false => self.kind,
             };
             let gpu = match stream.device {
                 0 => String::new(),
