@@ -1,0 +1,415 @@
+//! What threads call: CUPTI's callbacks, each at the begin and at the end of a call.
+//!
+//! The runtime calls the driver under the number of its own call. Only the outer call is recorded.
+
+use super::Recorder;
+use super::cupti::Callback;
+use super::digests::{Awaited, Pending, digest};
+use super::format::{DIGEST, FAILED};
+use super::format::{FLAG_BITS, Form, OTHER_CONTEXT, put, put_step};
+use super::functions::{DEFAULT, DRIVER, FUNCTIONS, Function, How, NONE, RUNTIME, position};
+use super::threads::{Thread, here};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::PoisonError;
+
+/// CUPTI's numbers for a module that is about to go.
+pub const RESOURCE: u32 = 3;
+pub const MODULE_UNLOADED: u32 = 7;
+
+/// Handles of the default stream: that of all threads, and that of each.
+const DEFAULT_STREAM: u64 = 0;
+const DEFAULT_STREAM_OF_THREAD: u64 = 2;
+
+/// `cudaMemcpyKind`.
+const HOST_TO_DEVICE: u64 = 1;
+const DEVICE_TO_HOST: u64 = 2;
+
+/// One call in so many has the recorder's own time measured.
+const SAMPLED: u64 = 16;
+
+/// What CUPTI says about a call.
+#[repr(C)]
+struct CallbackData {
+    site: c_int,
+    function_name: *const c_char,
+    params: *const u64,
+    return_value: *const c_int,
+    symbol_name: *const c_char,
+    context: *mut c_void,
+    context_uid: u32,
+    correlation_data: *mut u64,
+    correlation_id: u32,
+}
+
+const ENTER: c_int = 0;
+
+/// The outer call that a thread is in.
+#[derive(Clone, Copy)]
+struct Outer {
+    /// Position in [`FUNCTIONS`]; `usize::MAX` outside any call.
+    function: usize,
+    correlation: u32,
+    begin: u64,
+    /// What the driver was asked to launch within it.
+    launched: u64,
+    /// How long the callback at its begin took, if that was measured.
+    cost: Option<u64>,
+}
+
+const OUTSIDE: Outer =
+    Outer { function: usize::MAX, correlation: 0, begin: 0, launched: 0, cost: None };
+
+thread_local! {
+    static OUTER: Cell<Outer> = const { Cell::new(OUTSIDE) };
+}
+
+pub const CALLBACK: Callback = callback;
+
+/// Called by CUPTI in the thread that makes the call.
+unsafe extern "C" fn callback(_: *mut c_void, domain: u32, id: u32, data: *const c_void) {
+    super::guarded(|recorder| {
+        if domain == RESOURCE {
+            recorder.memory.module_unloaded();
+        } else if let Some(function) = position(domain, id) {
+            // SAFETY: for functions, CUPTI passes this structure.
+            let data = unsafe { &*data.cast::<CallbackData>() };
+            if data.site == ENTER {
+                enter(recorder, function, data);
+            } else {
+                exit(recorder, function, id, data);
+            }
+        }
+    });
+}
+
+fn enter(recorder: &Recorder, position: usize, data: &CallbackData) {
+    let function = &FUNCTIONS[position];
+    let outer = OUTER.get();
+    let handle = || if function.form == Form::Launch { word(data, function.places[0]) } else { 0 };
+    if outer.function != usize::MAX && outer.correlation == data.correlation_id {
+        if function.domain == DRIVER && function.form == Form::Launch {
+            OUTER.set(Outer { launched: handle(), ..outer });
+        }
+        return;
+    }
+    let thread = here(recorder);
+    let is_sampled = thread.counts_to(SAMPLED);
+    let before = is_sampled.then(|| recorder.cupti.now());
+    if recorder.digests
+        && let Some(copy) = contiguous(function, data, HOST_TO_DEVICE)
+    {
+        let source = word(data, function.places[1]);
+        take_digest(recorder, thread, copy.correlation, source, copy.bytes);
+    }
+    let begin = recorder.cupti.now();
+    OUTER.set(Outer {
+        function: position,
+        correlation: data.correlation_id,
+        begin,
+        launched: handle(),
+        cost: before.filter(|_| !recorder.digests).map(|before| begin.saturating_sub(before)),
+    });
+}
+
+fn exit(recorder: &Recorder, position: usize, id: u32, data: &CallbackData) {
+    let outer = OUTER.get();
+    if outer.function != position || outer.correlation != data.correlation_id {
+        return;
+    }
+    let end = recorder.cupti.now();
+    OUTER.set(OUTSIDE);
+    let function = &FUNCTIONS[position];
+    // SAFETY: at the end of a call there is its result, or none.
+    let code = unsafe { data.return_value.as_ref() }.map_or(0, |code| *code);
+    let thread = here(recorder);
+    let call = Call { function, data, is_per_thread: u32::from(function.id) != id };
+    let is_ok = code == 0;
+    if is_ok {
+        note_memory(recorder, &call);
+    }
+    thread.write(recorder, |buffer, last| {
+        last.totals.calls += 1;
+        let context = u64::from(data.context_uid);
+        let mut flags = if is_ok { 0 } else { FAILED };
+        if context != last.context {
+            flags |= OTHER_CONTEXT;
+        }
+        put(buffer, (position as u64 + 1) << FLAG_BITS | flags);
+        put_step(buffer, last.begin, outer.begin);
+        put(buffer, end.saturating_sub(outer.begin));
+        put_step(buffer, last.correlation, u64::from(data.correlation_id));
+        if context != last.context {
+            put(buffer, context);
+        }
+        (last.begin, last.correlation) = (outer.begin, u64::from(data.correlation_id));
+        last.context = context;
+        if is_ok {
+            call.put_arguments(recorder, outer.launched, buffer, last);
+        }
+    });
+    if recorder.digests && is_ok {
+        digest_what_came(recorder, thread, &call);
+    }
+    if let Some(cost) = outer.cost {
+        let cost = cost + recorder.cupti.now().saturating_sub(end);
+        recorder.costs.add(function.form, cost);
+    }
+}
+
+/// A call that has returned.
+struct Call<'c> {
+    function: &'c Function,
+    data: &'c CallbackData,
+    is_per_thread: bool,
+}
+
+/// What the numbers of a thread's last call were: most are close to those of the next.
+#[derive(Default)]
+pub struct Last {
+    pub begin: u64,
+    pub correlation: u64,
+    pub context: u64,
+    pub addresses: [u64; 2],
+    pub stream: u64,
+    pub event: u64,
+    pub totals: Totals,
+}
+
+impl Last {
+    /// Starts over for a new block, which can be read without the one before.
+    pub fn reset(&mut self) {
+        *self = Self { totals: self.totals, ..Self::default() };
+    }
+}
+
+/// What has been recorded so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub calls: u64,
+    pub copies: u64,
+    pub copied: u64,
+}
+
+impl Call<'_> {
+    fn word(&self, place: usize) -> u64 {
+        word(self.data, self.function.places[place])
+    }
+
+    fn stream(&self, place: usize) -> u64 {
+        let handle = match (self.function.how, self.function.places[place]) {
+            (_, DEFAULT) => DEFAULT_STREAM,
+            (How::Config, at) => {
+                let config = word(self.data, 0) as *const u64;
+                // SAFETY: the call has read its configuration, which has this many words.
+                if config.is_null() { 0 } else { unsafe { *config.add(usize::from(at)) } }
+            }
+            (_, at) => word(self.data, at),
+        };
+        match handle {
+            DEFAULT_STREAM if self.is_per_thread => DEFAULT_STREAM_OF_THREAD,
+            handle => handle,
+        }
+    }
+
+    /// The number of bytes in this place, if the call has it.
+    fn bytes(&self, place: usize) -> Option<u64> {
+        let at = self.function.places[place];
+        let bytes = (at != NONE).then(|| word(self.data, at))?;
+        Some(match self.function.how {
+            How::Times(by) => bytes.saturating_mul(word(self.data, by)),
+            How::Scaled(by) => bytes.saturating_mul(by),
+            _ => bytes,
+        })
+    }
+
+    /// The address that an allocation has given.
+    fn given(&self) -> u64 {
+        let place = self.word(0);
+        if self.function.how == How::Mapped || place == 0 {
+            return place;
+        }
+        // SAFETY: the call was successful, so it has written an address to this place.
+        unsafe { *(place as *const u64) }
+    }
+
+    fn put_arguments(
+        &self,
+        recorder: &Recorder,
+        launched: u64,
+        buffer: &mut Vec<u8>,
+        last: &mut Last,
+    ) {
+        use Form::*;
+        match self.function.form {
+            Other | SynchronizeDevice => {}
+            Copy | BlockingCopy => {
+                last.totals.copies += 1;
+                last.totals.copied += self.bytes(2).unwrap_or(0);
+                self.put_address(0, buffer, last);
+                self.put_address(1, buffer, last);
+                put(buffer, self.bytes(2).map_or(0, |bytes| bytes.saturating_add(1)));
+                self.put_stream(3, buffer, last);
+            }
+            Clear | Prefetch => {
+                self.put_address(0, buffer, last);
+                put(buffer, self.bytes(1).map_or(0, |bytes| bytes.saturating_add(1)));
+                self.put_stream(2, buffer, last);
+            }
+            Launch => {
+                self.put_stream(2, buffer, last);
+                let pointers = self.pointers(recorder, launched);
+                put(buffer, pointers.len() as u64);
+                for pointer in pointers {
+                    put_step(buffer, last.addresses[0], pointer);
+                    last.addresses[0] = pointer;
+                }
+            }
+            LaunchGraph | Synchronize => self.put_stream(0, buffer, last),
+            Record | Wait => {
+                self.put_event(buffer, last);
+                self.put_stream(1, buffer, last);
+            }
+            SynchronizeEvent => self.put_event(buffer, last),
+            AllocateDevice | AllocatePinned | AllocateManaged | AllocateAsync => {
+                put_step(buffer, last.addresses[0], self.given());
+                last.addresses[0] = self.given();
+                put(buffer, self.bytes(1).unwrap_or(0));
+                if self.function.form == AllocateAsync {
+                    self.put_stream(2, buffer, last);
+                }
+            }
+            Free | Unregister => self.put_address(0, buffer, last),
+            FreeAsync => {
+                self.put_address(0, buffer, last);
+                self.put_stream(1, buffer, last);
+            }
+            Register => {
+                self.put_address(0, buffer, last);
+                put(buffer, self.bytes(1).unwrap_or(0));
+            }
+        }
+    }
+
+    /// Writes the address in this place, which is 0 if the call has none.
+    fn put_address(&self, place: usize, buffer: &mut Vec<u8>, last: &mut Last) {
+        let address = self.word(place);
+        put_step(buffer, last.addresses[place], address);
+        last.addresses[place] = address;
+    }
+
+    fn put_stream(&self, place: usize, buffer: &mut Vec<u8>, last: &mut Last) {
+        let stream = self.stream(place);
+        put_step(buffer, last.stream, stream);
+        last.stream = stream;
+    }
+
+    fn put_event(&self, buffer: &mut Vec<u8>, last: &mut Last) {
+        put_step(buffer, last.event, self.word(0));
+        last.event = self.word(0);
+    }
+
+    /// The addresses that a kernel was given, each once.
+    fn pointers(&self, recorder: &Recorder, launched: u64) -> Vec<u64> {
+        let mut found = Vec::new();
+        let values = self.word(1) as *const *const u8;
+        let extra = self.word(3) as *const usize;
+        // SAFETY: the call has just launched the function with these parameters.
+        unsafe {
+            if !values.is_null() && launched != 0 {
+                let name = self.data.symbol_name as usize;
+                recorder.memory.pointers(launched as usize, name, values, &mut found);
+            } else if values.is_null() && !extra.is_null() {
+                recorder.memory.packed_pointers(extra, &mut found);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// A word of a call's arguments; 0 if it has no such argument.
+fn word(data: &CallbackData, place: u8) -> u64 {
+    if place == NONE || place == DEFAULT || data.params.is_null() {
+        return 0;
+    }
+    // SAFETY: the table gives places within the structure for this function.
+    unsafe { data.params.add(usize::from(place)).read() }
+}
+
+fn note_memory(recorder: &Recorder, call: &Call) {
+    use Form::*;
+    match call.function.form {
+        AllocateDevice | AllocatePinned | AllocateManaged | AllocateAsync => {
+            recorder.memory.allocated(call.given(), call.bytes(1).unwrap_or(0));
+        }
+        Register => recorder.memory.allocated(call.word(0), call.bytes(1).unwrap_or(0)),
+        Free | FreeAsync | Unregister => recorder.memory.freed(call.word(0)),
+        _ => {}
+    }
+}
+
+/// The copy that a call asks for, if it has this direction and no gaps.
+fn contiguous(function: &Function, data: &CallbackData, direction: u64) -> Option<Pending> {
+    let is_copy = matches!(function.form, Form::Copy | Form::BlockingCopy);
+    let found = match function.how {
+        _ if !is_copy => return None,
+        How::In => HOST_TO_DEVICE,
+        How::Out => DEVICE_TO_HOST,
+        // The word has other bytes than those of the number.
+        How::Kind(at) => word(data, at) & 0xffff_ffff,
+        _ => return None,
+    };
+    let call = Call { function, data, is_per_thread: false };
+    (found == direction).then(|| Pending {
+        correlation: data.correlation_id,
+        address: word(data, function.places[0]),
+        bytes: word(data, function.places[2]),
+        stream: call.stream(3),
+    })
+}
+
+/// Takes digests of what has come to the host by now, or notes a copy that is on its way.
+fn digest_what_came(recorder: &Recorder, thread: &Thread, call: &Call) {
+    let mut pending = recorder.pending.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(copy) = contiguous(call.function, call.data, DEVICE_TO_HOST) {
+        if call.function.form == Form::Copy {
+            pending.add(Pending { stream: call.stream(3), ..copy });
+            return;
+        }
+        drop(pending);
+        take_digest(recorder, thread, copy.correlation, copy.address, copy.bytes);
+        return;
+    }
+    let awaited = match call.function.form {
+        Form::Record => return pending.recorded(call.word(0), call.stream(1)),
+        Form::Synchronize => Awaited::Stream(call.stream(0)),
+        Form::SynchronizeEvent => Awaited::Event(call.word(0)),
+        Form::SynchronizeDevice => Awaited::Everything,
+        _ => return,
+    };
+    let done = pending.done(awaited);
+    drop(pending);
+    for copy in done {
+        take_digest(recorder, thread, copy.correlation, copy.address, copy.bytes);
+    }
+}
+
+/// Writes the digest of what a call copies, with the time that it took.
+fn take_digest(recorder: &Recorder, thread: &Thread, correlation: u32, address: u64, bytes: u64) {
+    let begin = recorder.cupti.now();
+    let Some(sum) = thread.with_room(|room| digest(address, bytes, room)) else { return };
+    let end = recorder.cupti.now();
+    thread.write(recorder, |buffer, last| {
+        put(buffer, DIGEST);
+        put_step(buffer, last.begin, begin);
+        put(buffer, end.saturating_sub(begin));
+        put_step(buffer, last.correlation, u64::from(correlation));
+        buffer.extend(sum.to_le_bytes());
+        (last.begin, last.correlation) = (begin, u64::from(correlation));
+    });
+}
+
+/// Interfaces whose functions are recorded.
+pub const DOMAINS: [u32; 2] = [RUNTIME, DRIVER];
