@@ -43,7 +43,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
-use threads::{Thread, patiently};
+use threads::{PATIENCE, Thread, patiently};
 
 unsafe extern "C" {
     fn atexit(function: extern "C" fn()) -> c_int;
@@ -56,6 +56,9 @@ unsafe extern "C" {
 
 /// A program that is killed loses no more than what it did in this time.
 const FLUSHED_EVERY: Duration = Duration::from_millis(500);
+
+/// How long the end of a process waits for a flush that has begun.
+const LAST_FLUSH: Duration = Duration::from_secs(10);
 
 /// CUPTI's kinds of records that are asked for.
 const KINDS: [u32; 5] = [
@@ -71,6 +74,8 @@ struct Recorder {
     cupti: Cupti,
     subscriber: Option<Subscriber>,
     output: Mutex<Output>,
+    /// Held while buffers are handed over, so that the end of the process waits for that.
+    flushing: Mutex<()>,
     threads: Mutex<Vec<&'static Thread>>,
     device: Mutex<DeviceRecords>,
     memory: Memory,
@@ -139,6 +144,7 @@ fn start() {
         cupti,
         subscriber,
         output: Mutex::new(output),
+        flushing: Mutex::default(),
         threads: Mutex::default(),
         device: Mutex::default(),
         memory: Memory::new(),
@@ -275,6 +281,7 @@ impl Recorder {
                 return;
             }
             guarded(|recorder| {
+                let _turn = recorder.flushing.lock().unwrap_or_else(PoisonError::into_inner);
                 recorder.cupti.flush(false);
                 recorder.flush(false);
             });
@@ -283,7 +290,7 @@ impl Recorder {
 
     fn flush(&self, at_exit: bool) {
         let threads = match at_exit {
-            true => patiently(&self.threads),
+            true => patiently(&self.threads, PATIENCE),
             false => Some(self.threads.lock().unwrap_or_else(PoisonError::into_inner)),
         };
         let threads = threads.map(|threads| threads.clone()).unwrap_or_default();
@@ -295,7 +302,7 @@ impl Recorder {
             totals.copied += of_thread.copied;
         }
         let mut kernels = 0;
-        if let Some(mut device) = patiently(&self.device) {
+        if let Some(mut device) = patiently(&self.device, PATIENCE) {
             let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
             if device.write(&mut output).is_err() {
                 ON.store(false, Ordering::Relaxed);
@@ -312,6 +319,7 @@ impl Recorder {
 
     /// Ends the recording.
     fn finish(&self) {
+        let _turn = patiently(&self.flushing, LAST_FLUSH);
         self.cupti.flush(true);
         if ON.swap(false, Ordering::Relaxed) {
             self.flush(true);

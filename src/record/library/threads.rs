@@ -8,9 +8,13 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 /// A block is written when it is longer than this. The longest call takes less than 1 KiB.
 const FULL: usize = 32 << 10;
+
+/// How long the end of a process waits for a thread that may never go on.
+pub const PATIENCE: Duration = Duration::from_millis(100);
 
 unsafe extern "C" {
     fn gettid() -> c_int;
@@ -88,7 +92,7 @@ impl Thread {
     /// ends, a thread that will never go on may hold the buffer: what it has is lost then.
     pub fn flush(&self, recorder: &Recorder, at_exit: bool) -> Option<Totals> {
         let mut written = if at_exit {
-            patiently(&self.written)?
+            patiently(&self.written, PATIENCE)?
         } else {
             self.written.lock().unwrap_or_else(PoisonError::into_inner)
         };
@@ -107,14 +111,14 @@ fn hand_over(recorder: &Recorder, written: &mut Written) {
     }
 }
 
-/// Locks, but waits no longer than a tenth of a second.
-pub fn patiently<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    for _ in 0..100 {
+/// Locks, but waits no longer than about this.
+pub fn patiently<T>(mutex: &Mutex<T>, longest: Duration) -> Option<MutexGuard<'_, T>> {
+    for _ in 0..longest.as_millis() {
         match mutex.try_lock() {
             Ok(guard) => return Some(guard),
             Err(TryLockError::Poisoned(guard)) => return Some(guard.into_inner()),
             Err(TryLockError::WouldBlock) => {
-                std::thread::sleep(std::time::Duration::from_millis(1));
+                std::thread::sleep(Duration::from_millis(1));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::process::Process;
 use super::{RecordedProcess, Totals};
-use crate::record::format::{HEADER, LONGEST_BLOCK, MAGIC, NOTE, PROCESS, TOTALS, VERSION};
+use crate::record::format::{END, HEADER, LONGEST_BLOCK, MAGIC, NOTE, PROCESS, TOTALS, VERSION};
 use crate::trace::recording::blocks::{Block, next_block};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -42,7 +42,7 @@ impl Part {
             if size > LONGEST_BLOCK || next > length {
                 break;
             }
-            if matches!(header[0], PROCESS | TOTALS | NOTE) {
+            if matches!(header[0], PROCESS | TOTALS | NOTE | END) {
                 let mut block = header.to_vec();
                 block.resize(HEADER + size, 0);
                 self.file.read_exact(&mut block[HEADER..])?;
