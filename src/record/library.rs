@@ -29,7 +29,7 @@ mod threads;
 #[cfg(test)]
 use super::format;
 
-use calls::{CALLBACK, DOMAINS, MODULE_UNLOADED, RESOURCE, Totals};
+use calls::{CALLBACK, DOMAINS, MODULE_UNLOADED, RESOURCE, STREAM_CREATED, Totals};
 use costs::Costs;
 use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN};
 use device::{DeviceRecords, Raw};
@@ -61,13 +61,8 @@ const FLUSHED_EVERY: Duration = Duration::from_millis(500);
 const LAST_FLUSH: Duration = Duration::from_secs(10);
 
 /// CUPTI's kinds of records that are asked for.
-const KINDS: [u32; 5] = [
-    device::OF_COPIES,
-    device::OF_CLEARS,
-    device::OF_KERNELS,
-    device::OF_PEER_COPIES,
-    device::OF_WAITS,
-];
+const KINDS: [u32; 4] =
+    [device::OF_COPIES, device::OF_CLEARS, device::OF_KERNELS, device::OF_PEER_COPIES];
 
 /// The process, as far as it is recorded.
 struct Recorder {
@@ -241,7 +236,9 @@ impl Recorder {
                 }
             }
         }
-        self.cupti.set_callback(subscriber, RESOURCE, MODULE_UNLOADED, on);
+        for id in [STREAM_CREATED, MODULE_UNLOADED] {
+            self.cupti.set_callback(subscriber, RESOURCE, id, on);
+        }
     }
 
     /// Appends a block to the file. If that fails, nothing more is recorded.

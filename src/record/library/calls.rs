@@ -13,8 +13,9 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::PoisonError;
 
-/// CUPTI's numbers for a module that is about to go.
+/// CUPTI's numbers for a stream that is new and a module that is about to go.
 pub const RESOURCE: u32 = 3;
+pub const STREAM_CREATED: u32 = 3;
 pub const MODULE_UNLOADED: u32 = 7;
 
 /// Handles of the default stream: that of all threads, and that of each.
@@ -40,6 +41,14 @@ struct CallbackData {
     context_uid: u32,
     correlation_data: *mut u64,
     correlation_id: u32,
+}
+
+/// What CUPTI says about a stream.
+#[repr(C)]
+struct ResourceData {
+    context: *mut c_void,
+    stream: *mut c_void,
+    descriptor: *mut c_void,
 }
 
 const ENTER: c_int = 0;
@@ -69,8 +78,11 @@ pub const CALLBACK: Callback = callback;
 /// Called by CUPTI in the thread that makes the call.
 unsafe extern "C" fn callback(_: *mut c_void, domain: u32, id: u32, data: *const c_void) {
     super::guarded(|recorder| {
-        if domain == RESOURCE {
+        if domain == RESOURCE && id == MODULE_UNLOADED {
             recorder.memory.module_unloaded();
+        } else if domain == RESOURCE {
+            // SAFETY: for streams, CUPTI passes this structure.
+            note_stream(recorder, unsafe { &*data.cast::<ResourceData>() });
         } else if let Some(function) = position(domain, id) {
             // SAFETY: for functions, CUPTI passes this structure.
             let data = unsafe { &*data.cast::<CallbackData>() };
@@ -336,6 +348,13 @@ fn word(data: &CallbackData, place: u8) -> u64 {
     }
     // SAFETY: the table gives places within the structure for this function.
     unsafe { data.params.add(usize::from(place)).read() }
+}
+
+fn note_stream(recorder: &Recorder, data: &ResourceData) {
+    if let Some((context, stream)) = recorder.cupti.numbers(data.context, data.stream) {
+        let mut device = recorder.device.lock().unwrap_or_else(PoisonError::into_inner);
+        device.created(recorder.cupti.now(), data.stream as u64, context, stream);
+    }
 }
 
 fn note_memory(recorder: &Recorder, call: &Call) {

@@ -48,6 +48,8 @@ pub struct Cupti {
     timestamp: unsafe extern "C" fn(*mut u64) -> c_int,
     result_string: unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int,
     version: unsafe extern "C" fn(*mut u32) -> c_int,
+    context: unsafe extern "C" fn(*mut c_void, *mut u32) -> c_int,
+    stream: unsafe extern "C" fn(*mut c_void, *mut c_void, u8, *mut u32) -> c_int,
 }
 
 /// A subscriber, by CUPTI's handle.
@@ -93,6 +95,8 @@ impl Cupti {
                 timestamp: find(library, c"cuptiGetTimestamp")?,
                 result_string: find(library, c"cuptiGetResultString")?,
                 version: find(library, c"cuptiGetVersion")?,
+                context: find(library, c"cuptiGetContextId")?,
+                stream: find(library, c"cuptiGetStreamIdEx")?,
             })
         }
     }
@@ -110,6 +114,17 @@ impl Cupti {
         // SAFETY: the place can be written.
         let _ = unsafe { (self.version)(&raw mut version) };
         version
+    }
+
+    /// The numbers of a context and of a stream in it.
+    pub fn numbers(&self, context: *mut c_void, stream: *mut c_void) -> Option<(u32, u32)> {
+        let mut numbers = (0, 0);
+        // SAFETY: both come from CUPTI, and the places can be written.
+        let codes = unsafe {
+            let of_stream = (self.stream)(context, stream, 0, &raw mut numbers.1);
+            [(self.context)(context, &raw mut numbers.0), of_stream]
+        };
+        (codes == [0, 0]).then_some(numbers)
     }
 
     pub fn subscribe(&self, callback: Callback) -> Result<Subscriber, c_int> {

@@ -4,7 +4,7 @@
 
 use super::cupti::demangled;
 use super::format::{
-    CLEAR, COPY, DEVICE, DROPPED, KERNEL, NAME, OF_GRAPH, SHAPE, STREAM, WAIT, put, put_step,
+    CLEAR, COPY, CREATED, DEVICE, DROPPED, KERNEL, NAME, OF_GRAPH, SHAPE, STREAM, put, put_step,
     put_text,
 };
 use super::output::Output;
@@ -17,13 +17,10 @@ pub const OF_COPIES: u32 = 1;
 pub const OF_CLEARS: u32 = 2;
 pub const OF_KERNELS: u32 = 10;
 pub const OF_PEER_COPIES: u32 = 22;
-pub const OF_WAITS: u32 = 38;
 
 /// A block is written when it is longer than this.
 const FULL: usize = 64 << 10;
 const LONGEST_NAME: usize = 1_000;
-/// What CUPTI says if a record is of no stream.
-const NO_STREAM: u32 = u32::MAX;
 
 /// What all launches of a kernel with one configuration have in common.
 #[derive(PartialEq, Eq, Hash)]
@@ -92,20 +89,18 @@ impl DeviceRecords {
                 put(&mut self.block, shape);
                 self.kernels += 1;
             }
-            OF_WAITS => {
-                let [context, stream] = [28, 32].map(|at| record.read::<u32>(at));
-                if stream != NO_STREAM {
-                    let stream = self.stream_number([u32::MAX, context, stream]);
-                    let call = u64::from(record.read::<u32>(24));
-                    self.block.push(WAIT);
-                    put_step(&mut self.block, self.call, call);
-                    put(&mut self.block, stream);
-                    self.call = call;
-                }
-            }
             _ => {}
         }
         if self.block.len() > FULL { self.write(output) } else { Ok(()) }
+    }
+
+    /// Notes which number a new stream has, by its handle.
+    pub fn created(&mut self, now: u64, handle: u64, context: u32, stream: u32) {
+        self.block.push(CREATED);
+        put(&mut self.block, now);
+        put(&mut self.block, handle);
+        put(&mut self.block, u64::from(context));
+        put(&mut self.block, u64::from(stream));
     }
 
     /// Notes that CUPTI has dropped records.

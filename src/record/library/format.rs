@@ -35,7 +35,7 @@ pub const STREAM: u8 = 2;
 pub const KERNEL: u8 = 3;
 pub const COPY: u8 = 4;
 pub const CLEAR: u8 = 5;
-pub const WAIT: u8 = 6;
+pub const CREATED: u8 = 6;
 pub const DROPPED: u8 = 7;
 /// Added to the kind of a record if a graph did it.
 pub const OF_GRAPH: u8 = 16;

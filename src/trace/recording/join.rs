@@ -88,18 +88,21 @@ impl Process {
                 *of_call = None;
             }
         }
-        for (correlation, stream) in &self.waits {
-            if let Some(device) = devices.get(&stream.context) {
-                let stream = key(RawStream { device: *device, ..*stream });
-                of_calls.entry(*correlation).or_insert(Some(stream));
-            }
-        }
         let own = |correlation: &u64| of_calls.get(correlation).copied().flatten();
         let mut known: HashMap<Handle, BTreeMap<u64, StreamKey>> = HashMap::new();
         for call in &self.calls {
             if let (Some(handle), Some(stream)) = (call.handle, own(&call.correlation)) {
                 let handle = handle_of(call.context, handle, call.thread);
                 known.entry(handle).or_default().insert(call.begin, stream);
+            }
+        }
+        // What is known by a stream's own number replaces what its work shows.
+        for created in &self.created {
+            if let Some(&device) = devices.get(&created.context) {
+                let (context, number) = (created.context, created.number);
+                let stream = key(RawStream { device, context, number });
+                let handle = (u64::from(context), created.handle, None);
+                known.entry(handle).or_default().insert(created.time, stream);
             }
         }
         let stream = |call: &super::process::RawCall| {

@@ -23,8 +23,7 @@ pub struct Process {
     positions: HashMap<u64, usize>,
     pub calls: Vec<RawCall>,
     pub work: Vec<RawWork>,
-    /// In which stream a call waited, by CUPTI.
-    pub waits: Vec<(u64, RawStream)>,
+    pub created: Vec<Created>,
     pub digests: HashMap<u64, u64>,
     pub dropped: u64,
 }
@@ -33,6 +32,14 @@ pub struct Process {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawStream {
     pub device: u32,
+    pub context: u32,
+    pub number: u32,
+}
+
+/// A stream that the program made.
+pub struct Created {
+    pub time: u64,
+    pub handle: u64,
     pub context: u32,
     pub number: u32,
 }
@@ -183,10 +190,10 @@ impl Process {
                     let (device, context) = (from.small()?, from.small()?);
                     self.streams.push(RawStream { device, context, number: from.small()? });
                 }
-                format::WAIT => {
-                    correlation = from.step(correlation)?;
-                    let stream = self.stream(&mut from)?;
-                    self.waits.push((correlation, stream));
+                format::CREATED => {
+                    let (time, handle) = (from.number()?, from.number()?);
+                    let (context, number) = (from.small()?, from.small()?);
+                    self.created.push(Created { time, handle, context, number });
                 }
                 format::DROPPED => self.dropped = self.dropped.saturating_add(from.number()?),
                 _ if matches!(base, format::KERNEL | format::COPY | format::CLEAR) => {

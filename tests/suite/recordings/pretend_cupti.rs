@@ -138,6 +138,24 @@ pub unsafe extern "C" fn cuptiGetVersion(version: *mut u32) -> c_int {
     0
 }
 
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuptiGetContextId(_: *mut c_void, number: *mut u32) -> c_int {
+    unsafe { *number = 1 };
+    0
+}
+
+/// Streams are numbered by their handles.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuptiGetStreamIdEx(
+    _: *mut c_void,
+    stream: *mut c_void,
+    _: u8,
+    number: *mut u32,
+) -> c_int {
+    unsafe { *number = stream as u32 };
+    0
+}
+
 /// A kernel with a pointer, a number, and a structure with a pointer in it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuKernelGetParamInfo(

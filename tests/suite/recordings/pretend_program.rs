@@ -112,12 +112,16 @@ const MEMORY: u64 = 0x7000_0000;
 const ONE: u64 = 0xaa;
 const OTHER: u64 = 0xbb;
 const EVENT: u64 = 0xe0;
+/// A stream in which the GPU does nothing.
+const QUIET: u64 = 0xcc;
 
 /// A bit of everything, from this time on.
 fn a_bit_of_everything(cuda: Cuda, t: u64) {
     let host = [7_u8; 64];
     let mut place = MEMORY;
     let malloc = [&raw mut place as u64, 4096];
+    let stream = [0, QUIET, 0];
+    unsafe { (cuda.call)(t - 10, 3, 3, stream.as_ptr().cast()) };
     cuda.nested((t, t + 100), 20, 1, &malloc, (243, &malloc));
     let source = host.as_ptr() as u64;
     cuda.call((t + 200, t + 250), (RUNTIME, 41, 2), &[MEMORY, source, 64, 1, ONE]);
@@ -130,7 +134,7 @@ fn a_bit_of_everything(cuda: Cuda, t: u64) {
     cuda.kernel((t + 600, t + 700), 13, 3, 0);
     cuda.call((t + 800, t + 810), (RUNTIME, 135, 4), &[EVENT, ONE]);
     cuda.call((t + 820, t + 830), (RUNTIME, 147, 5), &[OTHER, EVENT, 0]);
-    cuda.record(38, &[(4, 2), (24, 5), (28, 1), (32, 14), (36, 1)], &[]);
+    cuda.call((t + 840, t + 850), (RUNTIME, 147, 12), &[QUIET, EVENT, 0]);
     cuda.call((t + 900, t + 950), (DRIVER, 278, 6), &[source, MEMORY, 32]);
     cuda.copy((t + 910, t + 940), 7, 6, 0x01_03_02, 32);
     cuda.call((t + 1000, t + 1020), (RUNTIME, 311, 7), &[0x99, OTHER]);
