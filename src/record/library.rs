@@ -6,6 +6,8 @@
 
 #[path = "library/calls.rs"]
 mod calls;
+#[path = "library/contents.rs"]
+mod contents;
 #[path = "library/costs.rs"]
 mod costs;
 #[path = "library/cupti.rs"]
@@ -46,6 +48,7 @@ use std::time::{Duration, Instant, SystemTime};
 use threads::{PATIENCE, Thread, patiently};
 
 unsafe extern "C" {
+    fn pthread_sigmask(how: c_int, set: *const u64, before: *mut u64) -> c_int;
     fn atexit(function: extern "C" fn()) -> c_int;
     fn pthread_atfork(
         prepare: Option<extern "C" fn()>,
@@ -106,7 +109,7 @@ pub extern "C" fn InitializeInjection() -> c_int {
 }
 
 fn start() {
-    let Ok(prefix) = std::env::var("HALLWAY_RECORD_FILE") else { return };
+    let Some(prefix) = std::env::var_os("HALLWAY_RECORD_FILE") else { return };
     if RECORDER.get().is_some() {
         return;
     }
@@ -262,6 +265,7 @@ impl Recorder {
 
     /// Writes everything that has come so far, again and again.
     fn flush_until(&self, limit: Option<Duration>) {
+        block_signals();
         let started = Instant::now();
         loop {
             let left = limit.map(|limit| limit.saturating_sub(started.elapsed()));
@@ -323,6 +327,15 @@ impl Recorder {
             self.write(END, &[]);
         }
     }
+}
+
+/// Signals are for the program's own threads.
+fn block_signals() {
+    const SET: c_int = 2;
+    // A set of signals has 128 bytes on Linux.
+    let all = [u64::MAX; 16];
+    // SAFETY: the set is as long as one may be.
+    unsafe { pthread_sigmask(SET, all.as_ptr(), std::ptr::null_mut()) };
 }
 
 extern "C" fn in_child() {

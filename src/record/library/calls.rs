@@ -3,12 +3,12 @@
 //! The runtime calls the driver under the number of its own call. Only the outer call is recorded.
 
 use super::Recorder;
+use super::contents::{HOST_TO_DEVICE, contiguous, digest_what_came, take_digest};
 use super::cupti::Callback;
-use super::digests::{Awaited, Pending, digest};
 use super::format::{DIGEST, FAILED};
 use super::format::{FLAG_BITS, Form, OTHER_CONTEXT, put, put_step};
 use super::functions::{DEFAULT, DRIVER, FUNCTIONS, Function, How, NONE, RUNTIME, position};
-use super::threads::{Thread, here};
+use super::threads::here;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::PoisonError;
@@ -22,16 +22,12 @@ pub const MODULE_UNLOADED: u32 = 7;
 const DEFAULT_STREAM: u64 = 0;
 const DEFAULT_STREAM_OF_THREAD: u64 = 2;
 
-/// `cudaMemcpyKind`.
-const HOST_TO_DEVICE: u64 = 1;
-const DEVICE_TO_HOST: u64 = 2;
-
 /// One call in so many has the recorder's own time measured.
 const SAMPLED: u64 = 16;
 
 /// What CUPTI says about a call.
 #[repr(C)]
-struct CallbackData {
+pub struct CallbackData {
     site: c_int,
     function_name: *const c_char,
     params: *const u64,
@@ -40,7 +36,7 @@ struct CallbackData {
     context: *mut c_void,
     context_uid: u32,
     correlation_data: *mut u64,
-    correlation_id: u32,
+    pub correlation_id: u32,
 }
 
 /// What CUPTI says about a stream.
@@ -170,10 +166,10 @@ fn exit(recorder: &Recorder, position: usize, id: u32, data: &CallbackData) {
 }
 
 /// A call that has returned.
-struct Call<'c> {
-    function: &'c Function,
-    data: &'c CallbackData,
-    is_per_thread: bool,
+pub struct Call<'c> {
+    pub function: &'c Function,
+    pub data: &'c CallbackData,
+    pub is_per_thread: bool,
 }
 
 /// What the numbers of a thread's last call were: most are close to those of the next.
@@ -204,11 +200,11 @@ pub struct Totals {
 }
 
 impl Call<'_> {
-    fn word(&self, place: usize) -> u64 {
+    pub fn word(&self, place: usize) -> u64 {
         word(self.data, self.function.places[place])
     }
 
-    fn stream(&self, place: usize) -> u64 {
+    pub fn stream(&self, place: usize) -> u64 {
         let handle = match (self.function.how, self.function.places[place]) {
             (_, DEFAULT) => DEFAULT_STREAM,
             (How::Config, at) => {
@@ -342,7 +338,7 @@ impl Call<'_> {
 }
 
 /// A word of a call's arguments; 0 if it has no such argument.
-fn word(data: &CallbackData, place: u8) -> u64 {
+pub fn word(data: &CallbackData, place: u8) -> u64 {
     if place == NONE || place == DEFAULT || data.params.is_null() {
         return 0;
     }
@@ -367,67 +363,6 @@ fn note_memory(recorder: &Recorder, call: &Call) {
         Free | FreeAsync | Unregister => recorder.memory.freed(call.word(0)),
         _ => {}
     }
-}
-
-/// The copy that a call asks for, if it has this direction and no gaps.
-fn contiguous(function: &Function, data: &CallbackData, direction: u64) -> Option<Pending> {
-    let is_copy = matches!(function.form, Form::Copy | Form::BlockingCopy);
-    let found = match function.how {
-        _ if !is_copy => return None,
-        How::In => HOST_TO_DEVICE,
-        How::Out => DEVICE_TO_HOST,
-        // The word has other bytes than those of the number.
-        How::Kind(at) => word(data, at) & 0xffff_ffff,
-        _ => return None,
-    };
-    let call = Call { function, data, is_per_thread: false };
-    (found == direction).then(|| Pending {
-        correlation: data.correlation_id,
-        address: word(data, function.places[0]),
-        bytes: word(data, function.places[2]),
-        stream: call.stream(3),
-    })
-}
-
-/// Takes digests of what has come to the host by now, or notes a copy that is on its way.
-fn digest_what_came(recorder: &Recorder, thread: &Thread, call: &Call) {
-    let mut pending = recorder.pending.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(copy) = contiguous(call.function, call.data, DEVICE_TO_HOST) {
-        if call.function.form == Form::Copy {
-            pending.add(Pending { stream: call.stream(3), ..copy });
-            return;
-        }
-        drop(pending);
-        take_digest(recorder, thread, copy.correlation, copy.address, copy.bytes);
-        return;
-    }
-    let awaited = match call.function.form {
-        Form::Record => return pending.recorded(call.word(0), call.stream(1)),
-        Form::Synchronize => Awaited::Stream(call.stream(0)),
-        Form::SynchronizeEvent => Awaited::Event(call.word(0)),
-        Form::SynchronizeDevice => Awaited::Everything,
-        _ => return,
-    };
-    let done = pending.done(awaited);
-    drop(pending);
-    for copy in done {
-        take_digest(recorder, thread, copy.correlation, copy.address, copy.bytes);
-    }
-}
-
-/// Writes the digest of what a call copies, with the time that it took.
-fn take_digest(recorder: &Recorder, thread: &Thread, correlation: u32, address: u64, bytes: u64) {
-    let begin = recorder.cupti.now();
-    let Some(sum) = thread.with_room(|room| digest(address, bytes, room)) else { return };
-    let end = recorder.cupti.now();
-    thread.write(recorder, |buffer, last| {
-        put(buffer, DIGEST);
-        put_step(buffer, last.begin, begin);
-        put(buffer, end.saturating_sub(begin));
-        put_step(buffer, last.correlation, u64::from(correlation));
-        buffer.extend(sum.to_le_bytes());
-        (last.begin, last.correlation) = (begin, u64::from(correlation));
-    });
 }
 
 /// Interfaces whose functions are recorded.
