@@ -5,8 +5,7 @@
 use super::Recorder;
 use super::contents::{HOST_TO_DEVICE, contiguous, digest_what_came, take_digest};
 use super::cupti::Callback;
-use super::format::{DIGEST, FAILED};
-use super::format::{FLAG_BITS, Form, OTHER_CONTEXT, put, put_step};
+use super::format::{FAILED, FLAG_BITS, Form, OTHER_CONTEXT, put, put_step};
 use super::functions::{DEFAULT, DRIVER, FUNCTIONS, Function, How, NONE, RUNTIME, position};
 use super::threads::here;
 use std::cell::Cell;

@@ -6,8 +6,7 @@ use hallway::trace::{Defect, RecordingError, read_recording};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
-static WHOLE: LazyLock<Vec<u8>> =
-    LazyLock::new(|| record(&[], &["starts another"], &[]).bytes());
+static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| record(&[], &["starts another"], &[]).bytes());
 
 #[test]
 fn cut_anywhere_the_rest_is_read() {
