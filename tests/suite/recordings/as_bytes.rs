@@ -3,7 +3,9 @@
 use super::record;
 use hallway::record::format::{HEADER, MAGIC, VERSION, block_checksum};
 use hallway::trace::{Defect, RecordingError, read_recording};
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::Index;
 use std::sync::LazyLock;
 
 static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| record(&[], &["starts another"], &[]).bytes());
@@ -80,16 +82,16 @@ proptest! {
     /// Blocks whose checksums are right, and whose contents are not.
     #[test]
     fn blocks_that_make_no_sense_are_refused(
-        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u16>(), any::<u8>()), 1..6),
-        kinds in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..10), 0..2),
+        changes in vec((any::<Index>(), any::<u16>(), any::<u8>()), 1..6),
+        kinds in vec((any::<Index>(), 0_u8..10), 0..2),
     ) {
         let mut blocks = blocks(&WHOLE);
         for (block, at, byte) in changes {
-            let (_, payload) = block.get(&blocks).clone();
             let index = block.index(blocks.len());
+            let payload = &mut blocks[index].1;
             if !payload.is_empty() {
                 let at = usize::from(at) % payload.len();
-                blocks[index].1[at] = byte;
+                payload[at] = byte;
             }
         }
         for (block, kind) in kinds {
@@ -106,7 +108,7 @@ proptest! {
 
     #[test]
     fn random_blocks_are_met(
-        blocks in prop::collection::vec((0_u8..10, prop::collection::vec(any::<u8>(), 0..60)), 0..12),
+        blocks in vec((0_u8..10, vec(any::<u8>(), 0..60)), 0..12),
     ) {
         let mut all = vec![(1, vec![1, 0, 0, 0, 0]), (2, vec![4, 1, b'k', 1, 1, b'c'])];
         all.extend(blocks);

@@ -51,7 +51,11 @@ pub unsafe extern "C" fn cuptiSubscribe(
 #[unsafe(no_mangle)]
 pub extern "C" fn cuptiEnableCallback(on: u32, _: *mut c_void, domain: u32, id: u32) -> c_int {
     let enabled = &mut STATE.lock().unwrap().enabled;
-    if on == 1 { enabled.insert((domain, id)) } else { enabled.remove(&(domain, id)) };
+    if on == 1 {
+        enabled.insert((domain, id));
+    } else {
+        enabled.remove(&(domain, id));
+    }
     0
 }
 
