@@ -135,7 +135,8 @@ fn tell_summary(name: &str, ended: &Ended, found: &[RecordedProcess], file: &str
         ended.took.as_secs_f64(),
         Bytes::new(copied),
     );
-    let unfinished = found.iter().filter(|process| !process.has_ended).count();
+    let is_cut_off = |one: &&RecordedProcess| one.cupti.is_some() && !one.has_ended;
+    let unfinished = found.iter().filter(is_cut_off).count();
     if unfinished > 0 {
         eprintln!(
             "{unfinished} of {} processes did not exit normally: up to a second at their end may \

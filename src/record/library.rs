@@ -4,6 +4,8 @@
 //!
 //! It is compiled by itself and carried by `hallway`, which sets `CUDA_INJECTION64_PATH`.
 
+#[path = "library/arguments.rs"]
+mod arguments;
 #[path = "library/calls.rs"]
 mod calls;
 #[path = "library/contents.rs"]
@@ -25,27 +27,30 @@ mod functions;
 mod memory;
 #[path = "library/output.rs"]
 mod output;
+#[path = "library/recorder.rs"]
+mod recorder;
 #[path = "library/threads.rs"]
 mod threads;
 
 #[cfg(test)]
 use super::format;
 
-use calls::{CALLBACK, DOMAINS, MODULE_UNLOADED, RESOURCE, STREAM_CREATED, Totals};
+use calls::CALLBACK;
 use costs::Costs;
 use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN};
-use device::{DeviceRecords, Raw};
-use digests::PendingCopies;
+use device::Raw;
 use format::{END, FUNCTIONS, Note, PROCESS, TOTALS, put, put_text};
+use functions::{DRIVER, MODULE_UNLOADED, RESOURCE, RUNTIME, STREAM_CREATED};
 use memory::Memory;
-use output::Output;
+use output::{ON, Output, Sink};
+use recorder::{RECORDER, Recorder, guarded};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::panic::catch_unwind;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
-use threads::{PATIENCE, Thread, patiently};
+use threads::{PATIENCE, Threads, Totals, patiently};
 
 unsafe extern "C" {
     fn pthread_sigmask(how: c_int, set: *const u64, before: *mut u64) -> c_int;
@@ -66,37 +71,6 @@ const LAST_FLUSH: Duration = Duration::from_secs(10);
 /// CUPTI's kinds of records that are asked for.
 const KINDS: [u32; 4] =
     [device::OF_COPIES, device::OF_CLEARS, device::OF_KERNELS, device::OF_PEER_COPIES];
-
-/// The process, as far as it is recorded.
-struct Recorder {
-    cupti: Cupti,
-    subscriber: Option<Subscriber>,
-    output: Mutex<Output>,
-    /// Held while buffers are handed over, so that the end of the process waits for that.
-    flushing: Mutex<()>,
-    threads: Mutex<Vec<&'static Thread>>,
-    device: Mutex<DeviceRecords>,
-    memory: Memory,
-    costs: Costs,
-    digests: bool,
-    pending: Mutex<PendingCopies>,
-}
-
-/// Whether anything is recorded. Read before anything else: it is the one thing that a forked
-/// child may touch.
-static ON: AtomicBool = AtomicBool::new(false);
-static RECORDER: OnceLock<Recorder> = OnceLock::new();
-
-/// Does something with the recorder if it is on. A panic switches it off.
-fn guarded(work: impl FnOnce(&'static Recorder)) {
-    if !ON.load(Ordering::Relaxed) {
-        return;
-    }
-    let Some(recorder) = RECORDER.get() else { return };
-    if catch_unwind(AssertUnwindSafe(|| work(recorder))).is_err() {
-        let _ = catch_unwind(|| recorder.fail("a mistake in the recorder"));
-    }
-}
 
 /// Called by the driver when CUDA is initialised.
 #[unsafe(no_mangle)]
@@ -141,9 +115,9 @@ fn start() {
     let recorder = RECORDER.get_or_init(|| Recorder {
         cupti,
         subscriber,
-        output: Mutex::new(output),
+        sink: Sink(Mutex::new(output)),
         flushing: Mutex::default(),
-        threads: Mutex::default(),
+        threads: Threads::default(),
         device: Mutex::default(),
         memory: Memory::new(),
         costs: Costs::default(),
@@ -162,7 +136,7 @@ fn start() {
     let name = std::thread::Builder::new().name("hallway".into());
     let started = name.spawn(move || recorder.flush_until(limit));
     if let Err(error) = started {
-        recorder.fail(&format!("no thread could be started: {error}"));
+        recorder.sink.fail(&format!("no thread could be started: {error}"));
     }
 }
 
@@ -225,13 +199,13 @@ impl Recorder {
         if let Some(code) = problem {
             let kind = if FORBIDDEN.contains(&code) { Note::Forbidden } else { Note::Partly };
             let why = self.cupti.explain(code);
-            self.note(kind, &format!("CUPTI does not record all that GPUs do: {why}"));
+            self.sink.note(kind, &format!("CUPTI does not record all that GPUs do: {why}"));
         }
     }
 
     fn set_callbacks(&self, on: bool) {
         let Some(subscriber) = self.subscriber else { return };
-        for domain in DOMAINS {
+        for domain in [RUNTIME, DRIVER] {
             for function in functions::FUNCTIONS.iter().filter(|one| one.domain == domain) {
                 for id in [function.id, function.per_thread].into_iter().filter(|id| *id != 0) {
                     // An older CUPTI does not know every function, and nobody calls those.
@@ -242,25 +216,6 @@ impl Recorder {
         for id in [STREAM_CREATED, MODULE_UNLOADED] {
             self.cupti.set_callback(subscriber, RESOURCE, id, on);
         }
-    }
-
-    /// Appends a block to the file. If that fails, nothing more is recorded.
-    fn write(&self, kind: u8, payload: &[u8]) {
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = output.block(kind, payload);
-        drop(output);
-        if written.is_err() {
-            ON.store(false, Ordering::Relaxed);
-        }
-    }
-
-    fn note(&self, note: Note, text: &str) {
-        self.write(format::NOTE, &[&[note as u8], text.as_bytes()].concat());
-    }
-
-    fn fail(&self, why: &str) {
-        ON.store(false, Ordering::Relaxed);
-        self.note(Note::Failed, why);
     }
 
     /// Writes everything that has come so far, again and again.
@@ -290,21 +245,16 @@ impl Recorder {
     }
 
     fn flush(&self, at_exit: bool) {
-        let threads = match at_exit {
-            true => patiently(&self.threads, PATIENCE),
-            false => Some(self.threads.lock().unwrap_or_else(PoisonError::into_inner)),
-        };
-        let threads = threads.map(|threads| threads.clone()).unwrap_or_default();
         let mut totals = Totals::default();
-        for thread in threads {
-            let Some(of_thread) = thread.flush(self, at_exit) else { continue };
+        for thread in self.threads.all(at_exit) {
+            let Some(of_thread) = thread.flush(&self.sink, at_exit) else { continue };
             totals.calls += of_thread.calls;
             totals.copies += of_thread.copies;
             totals.copied += of_thread.copied;
         }
         let mut kernels = 0;
         if let Some(mut device) = patiently(&self.device, PATIENCE) {
-            let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut output = self.sink.0.lock().unwrap_or_else(PoisonError::into_inner);
             if device.write(&mut output).is_err() {
                 ON.store(false, Ordering::Relaxed);
             }
@@ -315,7 +265,7 @@ impl Recorder {
             put(&mut block, number);
         }
         self.costs.put(&mut block);
-        self.write(TOTALS, &block);
+        self.sink.write(TOTALS, &block);
     }
 
     /// Ends the recording.
@@ -324,7 +274,7 @@ impl Recorder {
         self.cupti.flush(true);
         if ON.swap(false, Ordering::Relaxed) {
             self.flush(true);
-            self.write(END, &[]);
+            self.sink.write(END, &[]);
         }
     }
 }
@@ -381,7 +331,7 @@ unsafe extern "C" fn complete(
 impl Recorder {
     fn take(&self, context: *mut c_void, stream: u32, buffer: *mut u8, filled: usize) {
         let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = self.sink.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut record = std::ptr::null_mut();
         loop {
             // SAFETY: CUPTI has filled so much of the buffer, and steps through it.

@@ -109,11 +109,9 @@ impl Recording {
         processes.extend(process.map(|last| last.join(&mut joined)));
         let version = String::from_utf8_lossy(format::VERSION).trim_end().to_owned();
         let mut trace = joined.finish(Origin { tool: TOOL, version: Some(version) });
-        let has_ended = |process: &RecordedProcess| {
-            let is_off = |(note, _): &(Note, String)| matches!(note, Note::NoCupti);
-            process.has_ended || process.notes.iter().any(is_off)
-        };
-        let unfinished = processes.iter().filter(|process| !has_ended(process)).count();
+        // A process without CUPTI says so, and that is all.
+        let is_cut_off = |one: &&RecordedProcess| one.cupti.is_some() && !one.has_ended;
+        let unfinished = processes.iter().filter(is_cut_off).count();
         let cut = unfinished.max(usize::from(is_cut || processes.is_empty()));
         if cut > 0 {
             trace.defects.insert(Defect::Cut, cut);

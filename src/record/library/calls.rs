@@ -2,41 +2,19 @@
 //!
 //! The runtime calls the driver under the number of its own call. Only the outer call is recorded.
 
-use super::Recorder;
+use super::arguments::{Call, CallbackData, word};
 use super::contents::{HOST_TO_DEVICE, contiguous, digest_what_came, take_digest};
 use super::cupti::Callback;
 use super::format::{FAILED, FLAG_BITS, Form, OTHER_CONTEXT, put, put_step};
-use super::functions::{DEFAULT, DRIVER, FUNCTIONS, Function, How, NONE, RUNTIME, position};
-use super::threads::here;
+use super::functions::{DRIVER, FUNCTIONS, MODULE_UNLOADED, RESOURCE, position};
+use super::recorder::{Recorder, guarded};
+use super::threads::{Last, here};
 use std::cell::Cell;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::PoisonError;
-
-/// CUPTI's numbers for a stream that is new and a module that is about to go.
-pub const RESOURCE: u32 = 3;
-pub const STREAM_CREATED: u32 = 3;
-pub const MODULE_UNLOADED: u32 = 7;
-
-/// Handles of the default stream: that of all threads, and that of each.
-const DEFAULT_STREAM: u64 = 0;
-const DEFAULT_STREAM_OF_THREAD: u64 = 2;
 
 /// One call in so many has the recorder's own time measured.
 const SAMPLED: u64 = 16;
-
-/// What CUPTI says about a call.
-#[repr(C)]
-pub struct CallbackData {
-    site: c_int,
-    function_name: *const c_char,
-    params: *const u64,
-    return_value: *const c_int,
-    symbol_name: *const c_char,
-    context: *mut c_void,
-    context_uid: u32,
-    correlation_data: *mut u64,
-    pub correlation_id: u32,
-}
 
 /// What CUPTI says about a stream.
 #[repr(C)]
@@ -72,7 +50,7 @@ pub const CALLBACK: Callback = callback;
 
 /// Called by CUPTI in the thread that makes the call.
 unsafe extern "C" fn callback(_: *mut c_void, domain: u32, id: u32, data: *const c_void) {
-    super::guarded(|recorder| {
+    guarded(|recorder| {
         if domain == RESOURCE && id == MODULE_UNLOADED {
             recorder.memory.module_unloaded();
         } else if domain == RESOURCE {
@@ -100,7 +78,7 @@ fn enter(recorder: &Recorder, position: usize, data: &CallbackData) {
         }
         return;
     }
-    let thread = here(recorder);
+    let thread = here(&recorder.threads, &recorder.sink);
     let is_sampled = thread.counts_to(SAMPLED);
     let before = is_sampled.then(|| recorder.cupti.now());
     if recorder.digests
@@ -129,13 +107,13 @@ fn exit(recorder: &Recorder, position: usize, id: u32, data: &CallbackData) {
     let function = &FUNCTIONS[position];
     // SAFETY: at the end of a call there is its result, or none.
     let code = unsafe { data.return_value.as_ref() }.map_or(0, |code| *code);
-    let thread = here(recorder);
+    let thread = here(&recorder.threads, &recorder.sink);
     let call = Call { function, data, is_per_thread: u32::from(function.id) != id };
     let is_ok = code == 0;
     if is_ok {
         note_memory(recorder, &call);
     }
-    thread.write(recorder, |buffer, last| {
+    thread.write(&recorder.sink, |buffer, last| {
         last.totals.calls += 1;
         let context = u64::from(data.context_uid);
         let mut flags = if is_ok { 0 } else { FAILED };
@@ -164,82 +142,7 @@ fn exit(recorder: &Recorder, position: usize, id: u32, data: &CallbackData) {
     }
 }
 
-/// A call that has returned.
-pub struct Call<'c> {
-    pub function: &'c Function,
-    pub data: &'c CallbackData,
-    pub is_per_thread: bool,
-}
-
-/// What the numbers of a thread's last call were: most are close to those of the next.
-#[derive(Default)]
-pub struct Last {
-    pub begin: u64,
-    pub correlation: u64,
-    pub context: u64,
-    pub addresses: [u64; 2],
-    pub stream: u64,
-    pub event: u64,
-    pub totals: Totals,
-}
-
-impl Last {
-    /// Starts over for a new block, which can be read without the one before.
-    pub fn reset(&mut self) {
-        *self = Self { totals: self.totals, ..Self::default() };
-    }
-}
-
-/// What has been recorded so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
-    pub calls: u64,
-    pub copies: u64,
-    pub copied: u64,
-}
-
 impl Call<'_> {
-    pub fn word(&self, place: usize) -> u64 {
-        word(self.data, self.function.places[place])
-    }
-
-    pub fn stream(&self, place: usize) -> u64 {
-        let handle = match (self.function.how, self.function.places[place]) {
-            (_, DEFAULT) => DEFAULT_STREAM,
-            (How::Config, at) => {
-                let config = word(self.data, 0) as *const u64;
-                // SAFETY: the call has read its configuration, which has this many words.
-                if config.is_null() { 0 } else { unsafe { *config.add(usize::from(at)) } }
-            }
-            (_, at) => word(self.data, at),
-        };
-        match handle {
-            DEFAULT_STREAM if self.is_per_thread => DEFAULT_STREAM_OF_THREAD,
-            handle => handle,
-        }
-    }
-
-    /// The number of bytes in this place, if the call has it.
-    fn bytes(&self, place: usize) -> Option<u64> {
-        let at = self.function.places[place];
-        let bytes = (at != NONE).then(|| word(self.data, at))?;
-        Some(match self.function.how {
-            How::Times(by) => bytes.saturating_mul(word(self.data, by)),
-            How::Scaled(by) => bytes.saturating_mul(by),
-            _ => bytes,
-        })
-    }
-
-    /// The address that an allocation has given.
-    fn given(&self) -> u64 {
-        let place = self.word(0);
-        if self.function.how == How::Mapped || place == 0 {
-            return place;
-        }
-        // SAFETY: the call was successful, so it has written an address to this place.
-        unsafe { *(place as *const u64) }
-    }
-
     fn put_arguments(
         &self,
         recorder: &Recorder,
@@ -336,15 +239,6 @@ impl Call<'_> {
     }
 }
 
-/// A word of a call's arguments; 0 if it has no such argument.
-pub fn word(data: &CallbackData, place: u8) -> u64 {
-    if place == NONE || place == DEFAULT || data.params.is_null() {
-        return 0;
-    }
-    // SAFETY: the table gives places within the structure for this function.
-    unsafe { data.params.add(usize::from(place)).read() }
-}
-
 fn note_stream(recorder: &Recorder, data: &ResourceData) {
     if let Some((context, stream)) = recorder.cupti.numbers(data.context, data.stream) {
         let mut device = recorder.device.lock().unwrap_or_else(PoisonError::into_inner);
@@ -363,6 +257,3 @@ fn note_memory(recorder: &Recorder, call: &Call) {
         _ => {}
     }
 }
-
-/// Interfaces whose functions are recorded.
-pub const DOMAINS: [u32; 2] = [RUNTIME, DRIVER];

@@ -1,10 +1,10 @@
 //! What copies transfer: when its digest is taken, and of which calls.
 
-use super::Recorder;
-use super::calls::{Call, CallbackData, word};
+use super::arguments::{Call, CallbackData, word};
 use super::digests::{Awaited, Pending, digest};
 use super::format::{DIGEST, Form, put, put_step};
 use super::functions::{Function, How};
+use super::recorder::Recorder;
 use super::threads::Thread;
 use std::sync::PoisonError;
 
@@ -69,7 +69,7 @@ pub fn take_digest(
     let begin = recorder.cupti.now();
     let Some(sum) = thread.with_room(|room| digest(address, bytes, room)) else { return };
     let end = recorder.cupti.now();
-    thread.write(recorder, |buffer, last| {
+    thread.write(&recorder.sink, |buffer, last| {
         put(buffer, DIGEST);
         put_step(buffer, last.begin, begin);
         put(buffer, end.saturating_sub(begin));

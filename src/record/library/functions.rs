@@ -9,6 +9,12 @@ use super::format::Form;
 pub const DRIVER: u32 = 1;
 pub const RUNTIME: u32 = 2;
 
+/// CUPTI's number of events of its own, and those for a stream that is new and a module that is
+/// about to go.
+pub const RESOURCE: u32 = 3;
+pub const STREAM_CREATED: u32 = 3;
+pub const MODULE_UNLOADED: u32 = 7;
+
 /// No such argument.
 pub const NONE: u8 = 255;
 /// No such argument, since the function is for the default stream.

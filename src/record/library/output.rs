@@ -1,10 +1,41 @@
 //! The file that a process writes, block by block.
 
-use super::format::{HEADER, MAGIC, VERSION, block_checksum};
+use super::format::{HEADER, MAGIC, NOTE, Note, VERSION, block_checksum};
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Whether anything is recorded. Read before anything else: it is the one thing that a forked
+/// child may touch.
+pub static ON: AtomicBool = AtomicBool::new(false);
+
+/// The file, for all threads.
+pub struct Sink(pub Mutex<Output>);
+
+impl Sink {
+    /// Appends a block. If that fails, nothing more is recorded.
+    pub fn write(&self, kind: u8, payload: &[u8]) {
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = output.block(kind, payload);
+        drop(output);
+        if written.is_err() {
+            ON.store(false, Ordering::Relaxed);
+        }
+    }
+
+    pub fn note(&self, note: Note, text: &str) {
+        self.write(NOTE, &[&[note as u8], text.as_bytes()].concat());
+    }
+
+    /// Switches the recorder off, and says why.
+    pub fn fail(&self, why: &str) {
+        ON.store(false, Ordering::Relaxed);
+        self.note(Note::Failed, why);
+    }
+}
 
 /// An open file, and room to put a block together in.
 pub struct Output {

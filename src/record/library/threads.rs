@@ -1,9 +1,8 @@
 //! The threads that call: each has a buffer, so that a call costs no system call and waits for no
 //! other thread.
 
-use super::Recorder;
-use super::calls::{Last, Totals};
 use super::format::{CALLS, THREAD, put, put_text};
+use super::output::Sink;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,6 +29,33 @@ pub struct Thread {
     room: Mutex<Vec<u8>>,
 }
 
+/// What the numbers of a thread's last call were: most are close to those of the next.
+#[derive(Default)]
+pub struct Last {
+    pub begin: u64,
+    pub correlation: u64,
+    pub context: u64,
+    pub addresses: [u64; 2],
+    pub stream: u64,
+    pub event: u64,
+    pub totals: Totals,
+}
+
+impl Last {
+    /// Starts over for a new block, which can be read without the one before.
+    pub fn reset(&mut self) {
+        *self = Self { totals: self.totals, ..Self::default() };
+    }
+}
+
+/// What has been recorded so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub calls: u64,
+    pub copies: u64,
+    pub copied: u64,
+}
+
 /// What a thread has written, and what the next call is written relative to.
 #[derive(Default)]
 struct Written {
@@ -42,8 +68,23 @@ thread_local! {
     static HERE: Cell<Option<&'static Thread>> = const { Cell::new(None) };
 }
 
+/// The threads that have called.
+#[derive(Default)]
+pub struct Threads(Mutex<Vec<&'static Thread>>);
+
+impl Threads {
+    /// All of them, unless that takes too long while the process ends.
+    pub fn all(&self, at_exit: bool) -> Vec<&'static Thread> {
+        let threads = match at_exit {
+            true => patiently(&self.0, PATIENCE),
+            false => Some(self.0.lock().unwrap_or_else(PoisonError::into_inner)),
+        };
+        threads.map(|threads| threads.clone()).unwrap_or_default()
+    }
+}
+
 /// This thread. It is made known at its first call.
-pub fn here(recorder: &Recorder) -> &'static Thread {
+pub fn here(threads: &Threads, sink: &Sink) -> &'static Thread {
     if let Some(thread) = HERE.get() {
         return thread;
     }
@@ -56,8 +97,8 @@ pub fn here(recorder: &Recorder) -> &'static Thread {
     let mut block = Vec::new();
     put(&mut block, id);
     put_text(&mut block, String::from_utf8_lossy(&name).trim_end().as_bytes());
-    recorder.write(THREAD, &block);
-    recorder.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+    sink.write(THREAD, &block);
+    threads.0.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
     thread
 }
 
@@ -75,7 +116,7 @@ impl Thread {
     }
 
     /// Appends a call to the buffer, which is written when it is full.
-    pub fn write(&self, recorder: &Recorder, call: impl FnOnce(&mut Vec<u8>, &mut Last)) {
+    pub fn write(&self, sink: &Sink, call: impl FnOnce(&mut Vec<u8>, &mut Last)) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let Written { buffer, last } = &mut *written;
         if buffer.is_empty() {
@@ -84,26 +125,26 @@ impl Thread {
         }
         call(buffer, last);
         if buffer.len() > FULL {
-            hand_over(recorder, &mut written);
+            hand_over(sink, &mut written);
         }
     }
 
     /// Writes what is in the buffer, and says what the thread has done so far. While the process
     /// ends, a thread that will never go on may hold the buffer: what it has is lost then.
-    pub fn flush(&self, recorder: &Recorder, at_exit: bool) -> Option<Totals> {
+    pub fn flush(&self, sink: &Sink, at_exit: bool) -> Option<Totals> {
         let mut written = if at_exit {
             patiently(&self.written, PATIENCE)?
         } else {
             self.written.lock().unwrap_or_else(PoisonError::into_inner)
         };
-        hand_over(recorder, &mut written);
+        hand_over(sink, &mut written);
         Some(written.last.totals)
     }
 }
 
-fn hand_over(recorder: &Recorder, written: &mut Written) {
+fn hand_over(sink: &Sink, written: &mut Written) {
     if !written.buffer.is_empty() {
-        recorder.write(CALLS, &written.buffer);
+        sink.write(CALLS, &written.buffer);
         written.buffer.clear();
     } else if written.buffer.capacity() > 0 {
         // The thread has done nothing for a while, and may be gone.
