@@ -14,7 +14,6 @@ use launch::{Ended, Launch, Library};
 use parts::Parts;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Shown below the arguments.
 const AFTER: &str = "\
@@ -184,15 +183,5 @@ fn unrecorded(found: &[RecordedProcess]) -> Failure {
         "nothing was recorded: CUPTI does not work here",
         "install the CUDA toolkit or the Python package nvidia-cuda-cupti, or name the library in \
          HALLWAY_CUPTI",
-    )
-}
-
-/// How long a program has run, and how far a terminal's line shows it.
-fn progress_line(since: Duration, totals: Totals) -> String {
-    let Totals { calls, copies, copied, kernels } = totals;
-    format!(
-        "recording: {} s, {calls} calls, {copies} copies ({}), {kernels} kernels",
-        since.as_secs(),
-        Bytes::new(copied)
     )
 }

@@ -1,8 +1,8 @@
 //! The files that recorded processes write, and the recording that they become.
 
-use super::progress_line;
 use crate::record::format::{MAGIC, VERSION};
 use crate::trace::{Part, RecordedProcess, Totals};
+use crate::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal, Write, stderr};
@@ -117,6 +117,16 @@ impl Parts {
         }
         Ok(output.metadata()?.len())
     }
+}
+
+/// How long a program has run, and how far a terminal's line shows it.
+fn progress_line(since: Duration, totals: Totals) -> String {
+    let Totals { calls, copies, copied, kernels } = totals;
+    format!(
+        "recording: {} s, {calls} calls, {copies} copies ({}), {kernels} kernels",
+        since.as_secs(),
+        Bytes::new(copied)
+    )
 }
 
 /// Files in a folder whose names begin like this, and end like those of parts.

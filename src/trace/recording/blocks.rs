@@ -1,6 +1,6 @@
 //! A recording as blocks, and a block as numbers.
 
-use super::RecordingError;
+use super::about::RecordingError;
 use crate::record::format::{HEADER, LONGEST_BLOCK, MAGIC, VERSION, block_checksum};
 
 /// A block whose checksum is right.

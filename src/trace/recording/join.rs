@@ -1,6 +1,6 @@
 //! The processes of a recording become one trace: streams get their numbers, work its calls.
 
-use super::RecordedProcess;
+use super::about::RecordedProcess;
 use super::process::{Process, RawStream, RawWork};
 use crate::trace::{
     CallKind, Defect, DeviceWork, Gpu, HostCall, HostThread, Origin, StreamKey, Trace,

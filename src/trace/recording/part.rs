@@ -1,9 +1,9 @@
 //! A file that a recorded process is still writing, or has written.
 
+use super::about::{RecordedProcess, Totals};
+use super::blocks::{Block, next_block};
 use super::process::Process;
-use super::{RecordedProcess, Totals};
 use crate::record::format::{END, HEADER, LONGEST_BLOCK, MAGIC, NOTE, PROCESS, TOTALS, VERSION};
-use crate::trace::recording::blocks::{Block, next_block};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The blocks of one process.
 
+use super::about::{DIGEST_FUNCTION, OwnCost, RecordedProcess, RecordingError, Totals, name_of};
 use super::blocks::{Block, Numbers};
-use super::{DIGEST_FUNCTION, OwnCost, RecordedProcess, RecordingError, Totals, name_of};
 use crate::record::format::{
     self, DIGEST, FAILED, FLAG_BITS, Form, MOST_POINTERS, Note, OF_GRAPH, OTHER_CONTEXT,
 };
