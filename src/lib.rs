@@ -71,6 +71,7 @@
 //! | [`scenario`] | a TOML file, checked and resolved into a workload |
 //! | [`families`] | workload to programs: the families of plans, one way to cut work each |
 //! | [`timeline`] | what happened when, whether predicted or measured |
+//! | [`record`] | the library that records programs, and the format of its files |
 //! | [`trace`] | what a program did, from a profiler's file to calls and work of the GPU |
 //! | [`samples`] | raw measurements and where they were taken |
 //! | [`profile`] | the fitted machine: each cost with its scatter |
@@ -131,6 +132,7 @@ pub mod kernels;
 pub mod machine;
 pub mod profile;
 pub mod program;
+pub mod record;
 #[cfg(feature = "report")]
 pub mod report;
 pub mod runs;

@@ -24,6 +24,7 @@ mod own_kernels;
 mod plot;
 mod profiles;
 mod progress;
+mod record;
 mod report;
 mod sweep;
 mod terminal;
@@ -85,6 +86,8 @@ enum Command {
     Verify(verify::VerifyArguments),
     /// Merge the results of several `verify --shard` or `evaluate --sweep --shard` processes
     Merge(merge::MergeArguments),
+    /// Run a program that uses CUDA, and record its calls, its copies and what the GPU did
+    Record(record::RecordArguments),
     /// Write an HTML page for a design review: answers, plans, timelines and break-even points
     Report(report::ReportArguments),
     /// List the library kernels that a scenario can use
@@ -150,6 +153,8 @@ enum Outcome {
     NoGpu,
     /// No plan of a scenario could be predicted.
     NoAnswer,
+    /// A program that was run failed with this code.
+    Exit(u8),
 }
 
 impl Outcome {
@@ -166,6 +171,7 @@ impl Outcome {
             Self::CheckFailed | Self::NoAnswer => 1,
             Self::BadInput => 2,
             Self::NoGpu => 3,
+            Self::Exit(code) => code,
         }
     }
 }
@@ -219,6 +225,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::MeasureNewProcess(arguments) => new_process::measure(arguments),
         Command::Merge(arguments) => merge::run(arguments),
         Command::Plot(arguments) => plot::run(arguments),
+        Command::Record(arguments) => record::run(arguments),
         Command::Report(arguments) => report::run(arguments),
         Command::Schema => print(SCHEMA),
         Command::Verify(arguments) => verify::run(arguments),

@@ -1,5 +1,6 @@
 //! Why a trace was refused.
 
+use super::RecordingError;
 use std::io;
 use std::path::PathBuf;
 
@@ -34,6 +35,8 @@ pub enum TraceError {
     TooMany { file: PathBuf, place: &'static str, most: usize },
     #[error("{}: {hint}", file.display())]
     Unknown { file: PathBuf, hint: &'static str },
+    #[error("{}: {source}. Record it again with `hallway record`", file.display())]
+    Recording { file: PathBuf, source: RecordingError },
     #[error("{}: byte {byte}: {problem}", file.display())]
     Json { file: PathBuf, byte: u64, problem: String },
     #[error("{}: table {table}{}: {problem}", file.display(), of_row(*row))]

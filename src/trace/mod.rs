@@ -17,6 +17,7 @@ mod nsight;
 mod pass;
 mod prices;
 mod read;
+mod recording;
 mod requests;
 mod spell;
 mod value;
@@ -25,6 +26,10 @@ pub use error::TraceError;
 pub use hidden::{Account, CopySite, Reason};
 pub use pass::Pass;
 pub use read::{is_trace, read};
+pub use recording::{
+    DIGEST_FUNCTION, OwnCost, Part, RecordedProcess, Recording, RecordingError, Totals,
+    read_recording,
+};
 pub use spell::{Spelled, Spelling};
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,

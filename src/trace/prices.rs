@@ -149,8 +149,7 @@ const fn route(from: MemoryKind, to: MemoryKind) -> Option<(&'static str, &'stat
 
 /// The mean times of a few sizes, from the smallest to the largest.
 fn few(times: &BTreeMap<u64, Vec<f64>>) -> Vec<(u64, f64)> {
-    let all: Vec<(u64, f64)> =
-        times.iter().map(|(&bytes, times)| (bytes, mean(times))).collect();
+    let all: Vec<(u64, f64)> = times.iter().map(|(&bytes, times)| (bytes, mean(times))).collect();
     let step = all.len().div_ceil(MOST_SIZES).max(1);
     let last = all.last().copied();
     let mut few: Vec<(u64, f64)> = all.into_iter().step_by(step).collect();

@@ -1,11 +1,14 @@
 //! Opens a trace, whichever tool wrote it. The content says which, not the name.
 
 use super::limited::{Limited, unpacking};
-use super::{Trace, TraceError, kineto};
+use super::{Trace, TraceError, kineto, read_recording};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
+
+/// The most bytes of a recording.
+const MOST_RECORDED: u64 = 1 << 30;
 
 /// The bytes at the beginning of a file that say what it is.
 const HEAD: u64 = 512;
@@ -57,11 +60,24 @@ fn read_as(
     match format {
         Format::Json => kineto::read(path, content),
         Format::Sqlite => read_sqlite(path, content, is_packed),
-        Format::Recording | Format::Gzip => {
-            let hint = "it was recorded by a version of hallway that this one cannot read";
+        Format::Recording => read_own(path, content),
+        Format::Gzip => {
+            let hint = "it is gzipped more than once: unpack it (gunzip)";
             Err(TraceError::Unknown { file: path.to_owned(), hint })
         }
     }
+}
+
+/// A recording is read whole: a million calls take 40 MB at most.
+fn read_own(path: &Path, mut content: impl Read) -> Result<Trace, TraceError> {
+    let mut bytes = Vec::new();
+    let read = content.by_ref().take(MOST_RECORDED + 1).read_to_end(&mut bytes);
+    read.map_err(|source| TraceError::Read { file: path.to_owned(), source })?;
+    if bytes.len() as u64 > MOST_RECORDED {
+        return Err(TraceError::TooLarge { file: path.to_owned(), most: MOST_RECORDED });
+    }
+    let trace = read_recording(&bytes);
+    trace.map_err(|source| TraceError::Recording { file: path.to_owned(), source })
 }
 
 /// A database is read where it is. A packed one is unpacked to a temporary file.

@@ -103,7 +103,8 @@ const CALIBRATED: &str = "calibration/my-machine";
 /// `doctor` runs anywhere, but what it prints is another thing on every machine.
 fn needs_gpu(command: &str) -> bool {
     let Some(arguments) = hallway_in(command) else { return false };
-    let measures = arguments.starts_with("calibrate") || arguments.starts_with("verify");
+    let measuring = ["calibrate", "verify", "record"];
+    let measures = measuring.iter().any(|command| arguments.starts_with(command));
     let is_elsewhere = ["--recorded", "--help"].iter().any(|flag| arguments.contains(flag));
     (measures && !is_elsewhere) || arguments.starts_with("doctor") || arguments.contains(CALIBRATED)
 }

@@ -38,6 +38,7 @@ mod quick_calibrations_know_as_much;
 mod ranges_draw_every_parameter;
 mod ranges_hold_what_they_promise;
 mod recorded_runs_are_scored;
+mod recordings;
 mod reports_say_it_plainly;
 mod reviews_open_from_disk;
 mod rooms_import_one_way;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &str); 28] = [
+const ROOMS: [(&str, &str); 29] = [
     ("units", ""),
     ("files", ""),
     ("stats", ""),
@@ -24,7 +24,8 @@ const ROOMS: [(&str, &str); 28] = [
     ("scenario", "units files machine kernels program"),
     ("families", "units machine kernels program scenario"),
     ("timeline", "units machine"),
-    ("trace", "units files stats machine kernels program scenario timeline"),
+    ("record", ""),
+    ("trace", "units files stats machine kernels program scenario timeline record"),
     ("samples", "units files machine kernels"),
     ("profile", "units files stats machine kernels program samples"),
     ("runs", "units files stats timeline"),
@@ -60,8 +61,8 @@ const ROOMS: [(&str, &str); 28] = [
     ),
     (
         "cli",
-        "units files stats machine kernels program scenario families timeline trace samples \
-         profile runs fit cost simulate search what_if findings compare report gpu host \
+        "units files stats machine kernels program scenario families timeline record trace \
+         samples profile runs fit cost simulate search what_if findings compare report gpu host \
          calibrate execute study",
     ),
 ];

@@ -1,0 +1,187 @@
+//! `hallway record`: runs a program with the recorder loaded into it, and writes what it did.
+
+mod launch;
+mod parts;
+
+use super::outputs::check_outputs;
+use super::{Failure, Outcome};
+use crate::record::format::Note;
+use crate::report::ProblemKind;
+use crate::trace::{RecordedProcess, Totals};
+use crate::units::Bytes;
+use clap::{Args, ValueHint};
+use launch::{Ended, Launch, Library};
+use parts::Parts;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Shown below the arguments.
+const AFTER: &str = "\
+Examples:
+  hallway record -- python3 train.py
+  hallway record --output run.hallway --seconds 30 -- ./solver input.dat
+
+Exit codes: that of the program if it fails; 1 the program did not use CUDA; 2 it cannot be started;
+4 CUPTI is missing or not permitted.";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+pub(super) struct RecordArguments {
+    /// File to write the recording to [default: `<program>.hallway`]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Also take a checksum of what each copy transfers, to find data that is sent twice. Takes
+    /// about as long as copying the data once more
+    #[arg(long)]
+    digest: bool,
+    /// Stop recording after this many seconds; the program runs on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+    /// Program to run, with its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM",
+        value_hint = ValueHint::CommandWithArguments)]
+    program: Vec<OsString>,
+}
+
+pub(super) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
+    let (program, rest) = arguments.program.split_first().ok_or_else(|| {
+        Failure::refused("no program to record", "name one: hallway record -- PROGRAM")
+    })?;
+    let output = arguments.output.clone().unwrap_or_else(|| default_output(program));
+    check_outputs([], [output.as_path()])?;
+    let output = std::path::absolute(&output)
+        .map_err(|error| Failure::unwritten(output.display(), &error))?;
+    let folder = output.parent().unwrap_or(Path::new("/"));
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::unwritten(folder.display(), &error))?;
+    let library = Library::prepare()?;
+    let mut parts = Parts::new(&output);
+    let launch = Launch {
+        program,
+        arguments: rest,
+        library: library.path(),
+        prefix: &output,
+        digests: arguments.digest,
+        seconds: arguments.seconds,
+    };
+    let ended = launch.run(|since| parts.show_progress(since))?;
+    parts.clear_progress();
+    parts.look();
+    let found = parts.processes();
+    let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
+    if parts.is_empty() {
+        ended.say(&name);
+        return match ended.code() {
+            0 => Err(unused(&name)),
+            code => Ok(Outcome::Exit(code)),
+        };
+    }
+    let bytes =
+        parts.join(&output).map_err(|error| Failure::unwritten(output.display(), &error))?;
+    for process in &found {
+        tell_notes(process);
+    }
+    let shown = shown_path(&output);
+    let recorded: Vec<_> = found.iter().filter(|process| process.cupti.is_some()).collect();
+    if recorded.is_empty() {
+        // There is nothing in it but the reason, which has been told.
+        let _ = std::fs::remove_file(&output);
+        ended.say(&name);
+        return match ended.code() {
+            0 => Err(unrecorded(&found)),
+            code => Ok(Outcome::Exit(code)),
+        };
+    }
+    tell_summary(&name, &ended, &found, &shown, bytes);
+    ended.say(&name);
+    Ok(match ended.code() {
+        0 => Outcome::Done,
+        code => Outcome::Exit(code),
+    })
+}
+
+/// Named after the program, in the current folder.
+fn default_output(program: &OsString) -> PathBuf {
+    let stem = Path::new(program).file_stem().unwrap_or("program".as_ref());
+    let mut name = stem.to_owned();
+    name.push(".hallway");
+    name.into()
+}
+
+/// A path below the current folder is shown as users would write it.
+fn shown_path(path: &Path) -> String {
+    let here = std::env::current_dir().ok();
+    let below = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    below.unwrap_or_else(|| path.to_owned()).display().to_string()
+}
+
+fn tell_summary(name: &str, ended: &Ended, found: &[RecordedProcess], file: &str, bytes: u64) {
+    let mut all = Totals::default();
+    for process in found {
+        all.calls += process.totals.calls;
+        all.copies += process.totals.copies;
+        all.copied = all.copied.saturating_add(process.totals.copied);
+        all.kernels += process.totals.kernels;
+    }
+    let Totals { calls, copies, copied, kernels } = all;
+    let processes = match found.len() {
+        1 => String::new(),
+        count => format!(" in {count} processes"),
+    };
+    eprintln!(
+        "Recorded {:.1} s of {name}: {calls} calls to CUDA{processes}, {copies} copies ({}), \
+         {kernels} kernels.",
+        ended.took.as_secs_f64(),
+        Bytes::new(copied),
+    );
+    let is_cut_off = |one: &&RecordedProcess| one.cupti.is_some() && !one.has_ended;
+    let unfinished = found.iter().filter(is_cut_off).count();
+    if unfinished > 0 {
+        eprintln!(
+            "{unfinished} of {} processes did not exit normally: up to a second at their end may \
+             be missing.",
+            found.len()
+        );
+    }
+    eprintln!("Wrote {file} ({}).\nNext: hallway explain {file}", Bytes::new(bytes));
+}
+
+fn tell_notes(process: &RecordedProcess) {
+    for (note, text) in &process.notes {
+        let meaning = match note {
+            Note::NoCupti | Note::Forbidden => "not recorded",
+            Note::Taken => "only the GPU's work was recorded, no calls and no addresses",
+            Note::Failed => "recording ended early",
+            Note::Partly => "recorded in part",
+        };
+        eprintln!("hallway: process {}: {meaning}: {text}", process.id);
+    }
+}
+
+fn unused(name: &str) -> Failure {
+    Failure::told(
+        ProblemKind::Unanswered,
+        format!("{name} did not use CUDA: nothing was recorded"),
+        "check that it runs on the GPU, and that nothing clears CUDA_INJECTION64_PATH before it \
+         starts the process that does",
+    )
+}
+
+fn unrecorded(found: &[RecordedProcess]) -> Failure {
+    let is_forbidden =
+        |process: &RecordedProcess| process.notes.iter().any(|(note, _)| *note == Note::Forbidden);
+    if found.iter().any(is_forbidden) {
+        return Failure::told(
+            ProblemKind::Machine,
+            "nothing was recorded: this user may not use CUPTI",
+            "run as root, or have an administrator load the driver with \
+             NVreg_RestrictProfilingToAdminUsers=0; in a container, add the capability SYS_ADMIN",
+        );
+    }
+    Failure::told(
+        ProblemKind::Machine,
+        "nothing was recorded: CUPTI does not work here",
+        "install the CUDA toolkit or the Python package nvidia-cuda-cupti, or name the library in \
+         HALLWAY_CUPTI",
+    )
+}

@@ -1,0 +1,147 @@
+//! Checksums of what copies transfer: of their sources before they begin, or of their targets once
+//! the process has waited for them.
+
+use super::format::Checksum;
+use std::collections::HashMap;
+use std::ffi::{c_int, c_ulong, c_void};
+
+/// Memory is read in parts of this size, which stay in a cache.
+const PART: usize = 256 << 10;
+/// More copies are not kept for a wait that may never come.
+const MOST_PENDING: usize = 4_096;
+
+#[repr(C)]
+struct Piece {
+    start: *mut c_void,
+    length: usize,
+}
+
+unsafe extern "C" {
+    fn getpid() -> c_int;
+    fn process_vm_readv(
+        process: c_int,
+        to: *const Piece,
+        to_count: c_ulong,
+        from: *const Piece,
+        from_count: c_ulong,
+        flags: c_ulong,
+    ) -> isize;
+}
+
+/// The checksum of some memory of this process; `None` if it cannot be read.
+///
+/// The kernel reads it: what a program calls host memory may be a device's, or be gone, and must
+/// not end the program.
+pub fn digest(address: u64, bytes: u64, room: &mut Vec<u8>) -> Option<u64> {
+    let mut sum = Checksum::new();
+    let (mut at, end) = (address, address.checked_add(bytes)?);
+    room.resize(PART, 0);
+    while at < end {
+        let length = PART.min((end - at) as usize);
+        let to = Piece { start: room.as_mut_ptr().cast(), length };
+        let from = Piece { start: at as *mut c_void, length };
+        // SAFETY: `to` is memory of that length; the kernel checks `from`.
+        let read = unsafe { process_vm_readv(getpid(), &raw const to, 1, &raw const from, 1, 0) };
+        if read != length as isize {
+            return None;
+        }
+        sum.add(&room[..length]);
+        at += length as u64;
+    }
+    Some(sum.finish())
+}
+
+/// Whether this process may read its own memory through the kernel; some containers forbid it.
+pub fn can_be_taken() -> bool {
+    let word = 1_u64;
+    digest(&raw const word as u64, 8, &mut Vec::new()).is_some()
+}
+
+/// A copy to the host that has been asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Pending {
+    pub correlation: u32,
+    pub address: u64,
+    pub bytes: u64,
+    pub stream: u64,
+}
+
+/// What a wait is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    Stream(u64),
+    Event(u64),
+    Everything,
+}
+
+/// Copies to the host that nobody has waited for yet, oldest first, each with its number.
+#[derive(Default)]
+pub struct PendingCopies {
+    copies: Vec<(u64, Pending)>,
+    next: u64,
+    /// In which stream each event was recorded, and before which copy.
+    events: HashMap<u64, (u64, u64)>,
+}
+
+impl PendingCopies {
+    pub fn add(&mut self, copy: Pending) {
+        if self.copies.len() < MOST_PENDING {
+            self.copies.push((self.next, copy));
+            self.next += 1;
+        }
+    }
+
+    pub fn recorded(&mut self, event: u64, stream: u64) {
+        self.events.insert(event, (stream, self.next));
+    }
+
+    /// The copies that are done once this wait is over.
+    pub fn done(&mut self, awaited: Awaited) -> Vec<Pending> {
+        let before = match awaited {
+            Awaited::Event(event) => match self.events.get(&event) {
+                Some(&place) => Some(place),
+                None => return Vec::new(),
+            },
+            Awaited::Stream(stream) => Some((stream, u64::MAX)),
+            Awaited::Everything => None,
+        };
+        let is_done = |(number, copy): &mut (u64, Pending)| {
+            before.is_none_or(|(stream, end)| copy.stream == stream && *number < end)
+        };
+        self.copies.extract_if(.., is_done).map(|(_, copy)| copy).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_cannot_be_read_has_no_digest() {
+        let bytes = vec![7_u8; 3 * PART + 5];
+        let mut room = Vec::new();
+        let address = bytes.as_ptr() as u64;
+        let whole = digest(address, bytes.len() as u64, &mut room);
+        assert!(whole.is_some());
+        assert_eq!(whole, digest(address, bytes.len() as u64, &mut room));
+        assert_ne!(whole, digest(address, bytes.len() as u64 - 1, &mut room));
+        assert_eq!(digest(8, 8, &mut room), None);
+        assert_eq!(digest(u64::MAX, 8, &mut room), None);
+    }
+
+    #[test]
+    fn a_wait_is_for_the_copies_before_it() {
+        let mut pending = PendingCopies::default();
+        let copy = |correlation, stream| Pending { correlation, address: 0, bytes: 1, stream };
+        pending.add(copy(1, 10));
+        pending.add(copy(2, 11));
+        pending.recorded(5, 10);
+        pending.add(copy(3, 10));
+        let numbers =
+            |done: Vec<Pending>| -> Vec<u32> { done.iter().map(|copy| copy.correlation).collect() };
+        assert!(pending.done(Awaited::Event(6)).is_empty());
+        assert_eq!(numbers(pending.done(Awaited::Event(5))), [1]);
+        assert_eq!(numbers(pending.done(Awaited::Stream(11))), [2]);
+        assert_eq!(numbers(pending.done(Awaited::Everything)), [3]);
+    }
+}
