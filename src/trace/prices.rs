@@ -11,6 +11,9 @@ use std::fmt::Write;
 const MULTIPROCESSORS: u32 = 100;
 const DEVICE_MEMORY: Bytes = Bytes::new(16 << 30);
 
+/// What tables call a synchronisation with a stream that has nothing left to do.
+const SYNCHRONIZE: &str = "synchronize";
+
 /// Bytes of memory that no cache holds.
 const FAR: u64 = 1 << 30;
 
@@ -40,7 +43,9 @@ impl Trace {
             self.origin,
             memory.get()
         );
-        let copies = self.copies();
+        let calls = self.call_times();
+        let middle = |call: &str| calls.get(call).and_then(|times| median(times));
+        let copies = self.copies(middle(SYNCHRONIZE).unwrap_or_default());
         for (&(path, memory, until), times) in &copies {
             for (bytes, ns) in few(times) {
                 let seconds = seconds(ns);
@@ -64,8 +69,8 @@ impl Trace {
                 let _ = writeln!(text, "{path},pinned,{bytes},,,{other},,{beside}");
             }
         }
-        for (call, times) in self.call_times() {
-            let ns = median(&times).unwrap_or_default();
+        for (call, times) in &calls {
+            let ns = median(times).unwrap_or_default();
             if ns < LONGEST_CALL {
                 let _ = writeln!(text, ",,,,,,{call},{}", seconds(ns));
             }
@@ -73,8 +78,9 @@ impl Trace {
         text
     }
 
-    /// Nanoseconds of copies, by their size.
-    fn copies(&self) -> BTreeMap<Kind, BTreeMap<u64, Vec<f64>>> {
+    /// Nanoseconds of copies, by their size. Those of pageable memory are as tables have them: until
+    /// a synchronisation behind them returns, which takes `synchronize` where nothing is left to do.
+    fn copies(&self, synchronize: f64) -> BTreeMap<Kind, BTreeMap<u64, Vec<f64>>> {
         let mut found: BTreeMap<Kind, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
         let mut ends: BTreeMap<StreamKey, Instant> = BTreeMap::new();
         for work in &self.work {
@@ -93,10 +99,14 @@ impl Trace {
             match (memory, work.call.map(|at| &self.calls[at])) {
                 ("pageable", Some(call)) if free.max(call.begin) < work.end.min(call.end) => {
                     let begin = free.max(call.begin);
-                    add("complete", work.end.since(begin).nanos_f64());
+                    let end = work.end.max(call.end);
+                    add("complete", end.since(begin).nanos_f64() + synchronize);
                     add("return", call.end.since(begin).nanos_f64());
                 }
-                ("pageable", _) => {}
+                ("pageable", _) => {
+                    add("complete", on_device + synchronize);
+                    add("return", on_device);
+                }
                 _ => add("", on_device),
             }
         }
@@ -107,9 +117,21 @@ impl Trace {
     fn call_times(&self) -> BTreeMap<&'static str, Vec<f64>> {
         let asked_for = self.asked_for();
         let mut found: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+        let mut done: BTreeMap<StreamKey, Instant> = BTreeMap::new();
         for (call, asked) in self.calls.iter().zip(&asked_for) {
+            for work in asked.iter().map(|&at| &self.work[at]) {
+                let end = done.entry(work.stream).or_default();
+                *end = (*end).max(work.end);
+            }
+            let is_idle = || match call.kind.stream() {
+                Some(stream) => done.get(&stream).is_none_or(|&end| end <= call.begin),
+                None => done.values().all(|&end| end <= call.begin),
+            };
             let copies = asked.first().map(|&at| &self.work[at].kind);
             let name = match (&call.kind, copies) {
+                (CallKind::Synchronize { .. } | CallKind::SynchronizeDevice, _) if is_idle() => {
+                    SYNCHRONIZE
+                }
                 (CallKind::Launch { .. }, _) => "launch",
                 (CallKind::Clear { .. }, _) => "clear",
                 (CallKind::Record { .. }, _) => "record",
@@ -135,21 +157,29 @@ type Kind = (&'static str, &'static str, &'static str);
 
 /// The path and the memory of a copy, as tables name them.
 const fn route(from: MemoryKind, to: MemoryKind) -> Option<(&'static str, &'static str)> {
-    use MemoryKind::{Array, Device, Managed, Pageable, Pinned, Unknown};
+    use MemoryKind::Pinned;
     match (from, to) {
-        (Pinned, Device | Array) => Some(("H2D", "pinned")),
-        (Pageable, Device | Array) => Some(("H2D", "pageable")),
-        (Device | Array, Pinned) => Some(("D2H", "pinned")),
-        (Device | Array, Pageable) => Some(("D2H", "pageable")),
-        (Device | Array, Device | Array) => Some(("D2D", "")),
-        (Managed | Unknown, _) | (_, Managed | Unknown) => None,
-        (Pinned | Pageable, Pinned | Pageable) => None,
+        (Pinned, to) if !to.is_on_host() => Some(("H2D", "pinned")),
+        (from, Pinned) if !from.is_on_host() => Some(("D2H", "pinned")),
+        (from, to) => match (from.is_on_host(), to.is_on_host()) {
+            (true, false) => Some(("H2D", "pageable")),
+            (false, true) => Some(("D2H", "pageable")),
+            (false, false) => Some(("D2D", "")),
+            (true, true) => None,
+        },
     }
 }
 
 /// The mean times of a few sizes, from the smallest to the largest.
 fn few(times: &BTreeMap<u64, Vec<f64>>) -> Vec<(u64, f64)> {
     let all: Vec<(u64, f64)> = times.iter().map(|(&bytes, times)| (bytes, mean(times))).collect();
+    let mut all = all;
+    // A copy takes no longer than a larger one: what says otherwise was held up by something.
+    let mut least = f64::INFINITY;
+    for (_, ns) in all.iter_mut().rev() {
+        least = least.min(*ns);
+        *ns = least;
+    }
     let step = all.len().div_ceil(MOST_SIZES).max(1);
     let last = all.last().copied();
     let mut few: Vec<(u64, f64)> = all.into_iter().step_by(step).collect();

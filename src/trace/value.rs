@@ -158,6 +158,14 @@ words! {
     }
 }
 
+impl MemoryKind {
+    /// Whether it is on the host. What a trace does not say counts as pageable: that is what
+    /// programs have where they ask for nothing else.
+    pub const fn is_on_host(self) -> bool {
+        matches!(self, Self::Pageable | Self::Pinned | Self::Unknown)
+    }
+}
+
 /// Something that a GPU did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeviceWork {

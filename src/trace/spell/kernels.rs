@@ -1,8 +1,10 @@
 //! The kernels of a spelled program: one for each name and grid.
 
+use crate::kernels::Kernel;
 use crate::stats::median;
 use crate::trace::{DeviceWork, Trace, WorkKind};
-use std::collections::BTreeMap;
+use crate::units::Span;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -13,10 +15,16 @@ pub(super) struct Kernels<'t> {
     /// Nanoseconds of all launches of each kind in the trace.
     times: BTreeMap<Kind<'t>, Vec<f64>>,
     names: BTreeMap<Kind<'t>, String>,
+    /// Those that mostly ran beside others.
+    shared: BTreeSet<Kind<'t>>,
     each: bool,
     /// Those that the program launches, in the order of their names.
     used: BTreeMap<String, Kind<'t>>,
 }
+
+/// The share of its time that a kernel has to run beside others to be one that shares the GPU: the
+/// tail of a kernel overlaps the head of the next one for less.
+const SHARES: f64 = 0.2;
 
 /// Characters of a kernel's full name that a comment shows.
 const SHOWN: usize = 90;
@@ -24,12 +32,19 @@ const SHOWN: usize = 90;
 impl<'t> Kernels<'t> {
     pub fn of(trace: &'t Trace, each: bool) -> Self {
         let mut times: BTreeMap<Kind<'t>, Vec<f64>> = BTreeMap::new();
-        for work in &trace.work {
+        let mut beside: BTreeMap<Kind<'t>, f64> = BTreeMap::new();
+        for (work, shared) in trace.work.iter().zip(beside_others(trace)) {
             if let Some(kind) = kind(work) {
                 let time = work.end.since(work.start).nanos_f64();
                 times.entry(kind).or_default().push(time);
+                *beside.entry(kind).or_default() += shared.nanos_f64();
             }
         }
+        let shares = |(kind, shared): (Kind<'t>, f64)| {
+            let all: f64 = times[&kind].iter().sum();
+            (shared > SHARES * all).then_some(kind)
+        };
+        let shared = beside.into_iter().filter_map(shares).collect();
         let mut taken: BTreeMap<String, usize> = BTreeMap::new();
         let names = times.keys().map(|&kind| {
             let short = short(kind.0);
@@ -38,7 +53,7 @@ impl<'t> Kernels<'t> {
             (kind, if *count == 1 { short } else { format!("{short} {count}") })
         });
         let names = names.collect();
-        Self { times, names, each, used: BTreeMap::new() }
+        Self { times, names, shared, each, used: BTreeMap::new() }
     }
 
     /// The name and the number of elements of a launch.
@@ -62,13 +77,38 @@ impl<'t> Kernels<'t> {
                 true => writeln!(text, "stated = {{ per_element = \"1 ns\" }}"),
                 false => writeln!(text, "stated = {{ fixed = \"{time:.0} ns\" }}"),
             };
-            if grid.iter().chain(block).all(|&side| side > 0) {
+            if self.shared.contains(kind) {
+                let _ = writeln!(
+                    text,
+                    "# It ran beside others, and its time has what they took from each other: so \
+                     it takes\n# nothing from them here. Recorded: grid {grid:?}, block {block:?}.\n\
+                     grid = [1]\nblock = [32]"
+                );
+            } else if grid.iter().chain(block).all(|&side| side > 0) {
                 let _ = writeln!(text, "grid = {grid:?}\nblock = {block:?}");
             }
             text.push('\n');
         }
         text
     }
+}
+
+/// For each piece of work, for how long kernels of other streams of its GPU ran at the same time,
+/// each of them counted.
+fn beside_others(trace: &Trace) -> Vec<Span> {
+    let mut shared = vec![Span::ZERO; trace.work.len()];
+    let mut running: BTreeMap<(u64, u32), Vec<usize>> = BTreeMap::new();
+    for (at, work) in trace.work.iter().enumerate().filter(|(_, work)| kind(work).is_some()) {
+        let others = running.entry((work.stream.process, work.stream.device)).or_default();
+        others.retain(|&other| trace.work[other].end > work.start);
+        for &other in others.iter() {
+            let together = trace.work[other].end.min(work.end).since(work.start);
+            shared[at] += together;
+            shared[other] += together;
+        }
+        others.push(at);
+    }
+    shared
 }
 
 fn kind(work: &DeviceWork) -> Option<Kind<'_>> {
@@ -85,7 +125,12 @@ fn short(full: &str) -> String {
     let last = before.rsplit("::").next().unwrap_or(before).rsplit(' ').next().unwrap_or(before);
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let plain: String = last.chars().filter(is_plain).take(60).collect();
-    if plain.is_empty() { "kernel".to_owned() } else { plain }
+    match plain.as_str() {
+        "" => "kernel".to_owned(),
+        // The library has that name.
+        name if Kernel::from_name(name).is_some() => format!("{name} of the trace"),
+        _ => plain,
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +142,7 @@ mod tests {
         let full = "void at::native::vectorized_elementwise_kernel<4, at::native::X>(int, float)";
         assert_eq!(short(full), "vectorized_elementwise_kernel");
         assert_eq!(short("cudnn_ampere_scudnn_128x64_relu"), "cudnn_ampere_scudnn_128x64_relu");
+        assert_eq!(short("scale(float*, int)"), "scale of the trace");
         assert_eq!(short("(anonymous namespace)::f"), "kernel");
     }
 }

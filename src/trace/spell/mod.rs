@@ -18,6 +18,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Range;
 
+/// The stream of graphs that were launched in the default stream: a number that no trace has.
+pub(super) const CAPTURED: u64 = 1_000_000;
+
 /// How a part of a trace is spelled out.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spelling {
@@ -98,6 +101,9 @@ struct Writer<'t> {
     lines: Vec<String>,
     asked: Vec<usize>,
     as_work: usize,
+    /// The stream of the graph whose nodes are being spelled out. They run there one after the
+    /// other: a trace does not say what a node waits for.
+    graph_stream: Option<StreamKey>,
     /// Whether the last call waited for everything.
     is_waited: bool,
 }
@@ -120,6 +126,7 @@ impl<'t> Writer<'t> {
             lines: Vec::new(),
             asked: Vec::new(),
             as_work: 0,
+            graph_stream: None,
             is_waited: true,
         }
     }
@@ -127,7 +134,9 @@ impl<'t> Writer<'t> {
     /// A stream as the program counts: its GPUs have numbers from 0 on.
     fn stream(&self, stream: StreamKey) -> StreamKey {
         let place = self.gpus.iter().position(|&gpu| gpu == stream.device);
-        StreamKey { device: place.unwrap_or_default() as u32, ..stream }
+        let device = place.unwrap_or_default() as u32;
+        let stream = self.graph_stream.unwrap_or(stream);
+        StreamKey { device, ..stream }
     }
 
     /// The name of a stream, which is declared from then on.
@@ -169,12 +178,10 @@ impl<'t> Writer<'t> {
     /// Whether a call only asks for something, and waits for nothing.
     fn returns_at_once(&self, at: usize) -> bool {
         let copies = self.asked_for[at].iter().map(|&work| &self.trace.work[work].kind);
-        let is_staged = |kind: &WorkKind| {
-            matches!(
-                kind,
-                WorkKind::Copy { from: MemoryKind::Pageable, .. }
-                    | WorkKind::Copy { to: MemoryKind::Pageable, .. }
-            )
+        let is_pageable = |kind: MemoryKind| kind.is_on_host() && kind != MemoryKind::Pinned;
+        let is_staged = |kind: &WorkKind| match *kind {
+            WorkKind::Copy { from, to, .. } => is_pageable(from) || is_pageable(to),
+            _ => false,
         };
         match self.trace.calls[at].kind {
             CallKind::Copy { blocking, .. } => !blocking && !copies.into_iter().any(is_staged),
@@ -191,13 +198,17 @@ impl<'t> Writer<'t> {
         let trace = self.trace;
         match &trace.calls[at].kind {
             CallKind::LaunchGraph { .. } => {
-                let nodes = self.works_of(at);
                 let Some(first) = self.asked_for[at].first().map(|&work| trace.work[work].stream)
                 else {
                     return Vec::new();
                 };
-                let nodes: Vec<String> = nodes.iter().map(|node| format!("{{ {node} }}")).collect();
+                // Nothing is captured in the default stream.
+                let number = if first.is_default() { CAPTURED } else { first.stream };
+                self.graph_stream = Some(StreamKey { stream: number, ..first });
+                let nodes = self.works_of(at);
                 let stream = self.stream_name(first);
+                self.graph_stream = None;
+                let nodes: Vec<String> = nodes.iter().map(|node| format!("{{ {node} }}")).collect();
                 if nodes.is_empty() {
                     return Vec::new();
                 }
@@ -264,10 +275,11 @@ impl<'t> Writer<'t> {
 
     /// The ranges of memory that a copy goes from and to.
     fn sides(&mut self, stream: StreamKey, kinds: [MemoryKind; 2], bytes: Bytes) -> [String; 2] {
-        let is_host = |kind| matches!(kind, MemoryKind::Pageable | MemoryKind::Pinned);
+        let is_host = |kind: MemoryKind| kind.is_on_host();
         let is_inside = !kinds.into_iter().any(is_host);
         let mut side = |second: bool| match kinds[usize::from(second)] {
-            kind if is_host(kind) => self.memory.host(stream, kind, bytes, second),
+            MemoryKind::Pinned => self.memory.host(stream, MemoryKind::Pinned, bytes, second),
+            kind if is_host(kind) => self.memory.host(stream, MemoryKind::Pageable, bytes, second),
             _ => self.memory.device(stream, bytes, second && is_inside),
         };
         [side(false), side(true)]

@@ -1,5 +1,6 @@
 //! The streams and the host threads of a spelled program.
 
+use super::CAPTURED;
 use crate::stats::median;
 use crate::trace::{HostCall, StreamKey, Trace};
 use crate::units::{Instant, Span};
@@ -36,9 +37,11 @@ impl Streams {
     /// The tables that declare them.
     pub fn tables(&self) -> impl Iterator<Item = String> {
         self.named.iter().map(|&stream| {
-            let kind = match stream.is_default() {
-                true => "legacy-default",
-                false => self.kind,
+            let kind = match stream.stream {
+                _ if stream.is_default() => "legacy-default",
+                // It stands for the default stream, and waits for it.
+                CAPTURED => "blocking",
+                _ => self.kind,
             };
             let gpu = match stream.device {
                 0 => String::new(),
