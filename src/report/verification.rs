@@ -305,7 +305,8 @@ impl Verification {
             [only] => format!("{bullet}error of the plan on the CPU: {only}\n"),
             [low, .., high] => {
                 format!(
-                    "{bullet}errors of plans on the CPU: {low} to {high}; the median size is {middle}\n"
+                    "{bullet}errors of plans on the CPU: {low} to {high}; the median size is \
+                     {middle}\n"
                 )
             }
         }

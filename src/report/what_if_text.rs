@@ -23,21 +23,37 @@ impl Assessment {
             turns: or_dash(one.turning.as_ref().map(turns)),
         });
         let rows: Vec<Row<'_>> = std::iter::once(today_row).chain(changed).collect();
-        let [verdict, winner, time, bound] =
-            [0, 1, 2, 4].map(|cell| move |row: &Row<'_>| cells(row.brief)[cell].clone());
-        let mut table = Table::of(&rows)
-            .with(Column::words("what if"), |row| row.change)
-            .with(Column::words("verdict"), verdict)
-            .with(Column::words("winner"), winner)
-            .with(Column::number("one run").if_room(2), time)
-            .with(Column::number("vs today").if_room(2), |row| against(row.brief, today))
-            .with(Column::number("CPU"), |row| or_dash(row.brief.cpu_ns))
-            .with(Column::number("its range").if_room(3), |row| range_of(row.brief.cpu_range_ns))
-            .with(Column::number("GPU"), |row| or_dash(row.brief.gpu_ns))
-            .with(Column::number("its range").if_room(4), |row| range_of(row.brief.gpu_range_ns))
-            .with(Column::number("sure"), |row| or_dash(row.brief.probability.map(short_chance)))
-            .with(Column::words("limited by").if_room(1), bound)
-            .with(Column::words("turns").if_folded(2), |row| &row.turns);
+        let [verdict, winner, time, range, bound] =
+            [0, 1, 2, 3, 4].map(|cell| move |row: &Row<'_>| cells(row.brief)[cell].clone());
+        let has_sides = rows.iter().any(|row| row.brief.probability.is_some());
+        let mut table = Table::of(&rows).with(Column::words("what if"), |row| row.change);
+        table = if has_sides {
+            table
+                .with(Column::words("verdict"), verdict)
+                .with(Column::words("winner"), winner)
+                .with(Column::number("one run").if_room(2), time)
+                .with(Column::number("vs today").if_room(2), |row| against(row.brief, today))
+                .with(Column::number("CPU"), |row| or_dash(row.brief.cpu_ns))
+                .with(Column::number("its range").if_room(3), |row| {
+                    range_of(row.brief.cpu_range_ns)
+                })
+                .with(Column::number("GPU"), |row| or_dash(row.brief.gpu_ns))
+                .with(Column::number("its range").if_room(4), |row| {
+                    range_of(row.brief.gpu_range_ns)
+                })
+                .with(Column::number("sure"), |row| {
+                    or_dash(row.brief.probability.map(short_chance))
+                })
+                .with(Column::words("limited by").if_room(1), bound)
+                .with(Column::words("turns").if_folded(2), |row| &row.turns)
+        } else {
+            table
+                .with(Column::words("winner"), winner)
+                .with(Column::number("one run"), time)
+                .with(Column::number("range"), range)
+                .with(Column::number("vs today"), |row| against(row.brief, today))
+                .with(Column::words("limited by").if_room(1), bound)
+        };
         if has_programs {
             let title = format!("and {}", plural(self.runs, "run"));
             table = table.with(Column::number(&title), |row| or_dash(row.brief.program_ns));
@@ -59,7 +75,7 @@ impl Assessment {
              {most}x.",
             1.0 / least
         );
-        Some(text + &folded(&ends, width))
+        Some(if has_sides { text + &folded(&ends, width) } else { text })
     }
 }
 

@@ -53,7 +53,8 @@ impl Replay {
     /// Plays some calls of a trace again on a machine.
     ///
     /// # Errors
-    /// If the calls cannot be spelled out as a program, or the profile lacks what one of them costs.
+    /// If the calls cannot be spelled out as a program, or the profile lacks what one of them
+    /// costs.
     pub fn of(
         trace: &Trace,
         calls: Range<usize>,

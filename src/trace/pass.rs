@@ -6,7 +6,9 @@
 
 use super::{CallKind, Trace, WorkKind};
 use crate::stats::median;
+
 use crate::units::{Instant, Span};
+use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
@@ -51,11 +53,14 @@ impl Trace {
         let sequence = Sequence::of(self, &positions);
         let found = sequence.dividers().into_iter().filter_map(|divider| sequence.divide(&divider));
         let mut found: Vec<Division> = found.collect();
-        // The shortest turn of those that explain nearly all; else what explains most.
+        // The shortest turn of those that explain nearly all; else what explains most. One that
+        // begins where the program's loop does has a whole turn more than one that begins inside.
         let good = found.iter().any(|one| one.explained >= EXPLAINED);
         let least = if good { EXPLAINED } else { EXPLAINED_AT_LEAST };
         found.retain(|one| one.explained >= least);
-        let rank = |one: &Division| (one.usual_length, std::cmp::Reverse(one.gap), one.turns[0][0]);
+        let rank = |one: &Division| {
+            (one.usual_length, Reverse(one.turns.len()), Reverse(one.gap), one.turns[0][0])
+        };
         let best = found.into_iter().min_by_key(rank)?;
         Some(self.pass_of(thread, &positions, &best))
     }
@@ -85,10 +90,7 @@ impl Trace {
                 *sum += work.end.since(work.start);
             }
         }
-        asked
-            .into_iter()
-            .max_by_key(|&(thread, sum)| (sum, std::cmp::Reverse(thread)))
-            .map(|one| one.0)
+        asked.into_iter().max_by_key(|&(thread, sum)| (sum, Reverse(thread))).map(|one| one.0)
     }
 }
 
@@ -200,8 +202,7 @@ impl Sequence {
             let (count, first) = same.entry(hashed(&&self.kinds[from..to])).or_insert((0, at));
             (*count, *first) = (*count + 1, (*first).min(at));
         }
-        let most =
-            same.into_values().max_by_key(|&(count, first)| (count, std::cmp::Reverse(first)))?;
+        let most = same.into_values().max_by_key(|&(count, first)| (count, Reverse(first)))?;
         if most.0 > 1 {
             return Some(segments[most.1]);
         }

@@ -5,9 +5,11 @@ use super::change::{Change, Knob, SetupPrice, Variation, Varied};
 use super::{TAKEN_FOR_GRANTED, gpus, kernels, links, threads, with_gpu};
 use crate::machine::{HostMemory, PcieLink};
 use crate::profile::Profile;
+use crate::program::{AllocationId, Call, Place};
 use crate::samples::Provenance;
 use crate::scenario::{Home, PlanMemory, Workload};
 use crate::units::Bytes;
+use std::collections::BTreeSet;
 
 /// Changes a machine and a workload. The order of the changes does not matter.
 ///
@@ -126,11 +128,10 @@ fn scale(
 /// Puts the host buffers into pinned memory from the start, so that no plan has to pin them, or
 /// into pageable memory that no plan may pin.
 fn set_memory(varied: &mut Varied, kind: HostMemory) -> Result<(), String> {
-    let workload = &mut varied.workload;
-    if workload.tasks.is_empty() {
-        return Err("the memory of a program is spelled out: change its `memory` in the scenario"
-            .to_owned());
+    if varied.workload.tasks.is_empty() {
+        return set_memory_of_programs(varied, kind);
     }
+    let workload = &mut varied.workload;
     for buffer in &mut workload.buffers {
         if let Home::Host(_) = buffer.home {
             buffer.home = Home::Host(kind);
@@ -140,6 +141,38 @@ fn set_memory(varied: &mut Varied, kind: HostMemory) -> Result<(), String> {
     if kind == HostMemory::Pageable {
         workload.plans.memory.push(PlanMemory::Pageable);
         workload.limits.pinned_memory = Some(Bytes::ZERO);
+    }
+    Ok(())
+}
+
+/// Makes the pageable memory of spelled programs pinned, or the other way round. Memory that a
+/// call pins, and memory that a kernel uses from the host, stays as it is.
+fn set_memory_of_programs(varied: &mut Varied, kind: HostMemory) -> Result<(), String> {
+    let other = match kind {
+        HostMemory::Pinned => HostMemory::Pageable,
+        _ => HostMemory::Pinned,
+    };
+    let mut changed = false;
+    for program in &mut varied.workload.programs {
+        let pins = program.calls().filter_map(Call::pinned);
+        let used = program.calls().filter(|call| call.is_launch());
+        let used = used.flat_map(|call| program.accesses(call)).map(|one| one.allocation());
+        let stays: BTreeSet<AllocationId> = pins.chain(used).collect();
+        for (at, allocation) in program.allocations.iter_mut().enumerate() {
+            if allocation.place == Place::Host(other) && !stays.contains(&AllocationId(at)) {
+                allocation.place = Place::Host(kind);
+                changed = true;
+            }
+        }
+    }
+    if !changed {
+        return Err(format!("the programs have no {other} memory that could be {kind}"));
+    }
+    if kind == HostMemory::Pinned {
+        varied.assume(
+            "Copies of pinned memory do not hold the host: a program that relied on that needs a \
+             wait.",
+        );
     }
     Ok(())
 }

@@ -61,6 +61,7 @@ mod terminals;
 mod the_engine_stays_fast;
 mod the_example_decides;
 mod traces;
+mod traces_become_programs;
 mod traces_open_elsewhere;
 mod twins_compute_what_they_say;
 mod verdicts_do_not_mislead;

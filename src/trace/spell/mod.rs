@@ -4,6 +4,9 @@
 //! The program makes the trace's calls. Between two of them the host works for as long as it did;
 //! a kernel takes the middle time of its kind. When a call returns, and when the GPU starts what it
 //! asks for, is left to the simulator.
+//!
+//! Invariant: no start and no end that was recorded on a GPU stands in what is written, so that
+//! comparing the two means something.
 
 mod kernels;
 mod memory;

@@ -1,0 +1,250 @@
+//! What is read from a trace: its loop, where its time goes, and the program that it becomes.
+
+use super::commands::hallway;
+use super::predicted::{calibrated, repository};
+use hallway::fit::Like;
+use hallway::scenario::Workload;
+use hallway::study::{Replay, own_prices};
+use hallway::trace::{
+    CallKind, CopyPlaces, DeviceWork, HostCall, HostThread, MemoryKind, Origin, Reason, Spelling,
+    StreamKey, Trace, WorkKind, read,
+};
+use hallway::units::{Bytes, Instant, Span};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+fn at(micros: u64) -> Instant {
+    Instant::START + Span::from_micros(micros)
+}
+
+const DEFAULT: StreamKey = StreamKey { process: 1, device: 0, stream: 7 };
+const OTHER: StreamKey = StreamKey { process: 1, device: 0, stream: 13 };
+
+/// A trace that is put together call by call.
+struct Story {
+    trace: Trace,
+    now: u64,
+}
+
+impl Story {
+    fn new() -> Self {
+        let threads = vec![HostThread { process: 1, id: 1, name: None }];
+        let trace = Trace {
+            origin: Origin { tool: "a test", version: None },
+            gpus: Vec::new(),
+            threads,
+            calls: Vec::new(),
+            work: Vec::new(),
+            ranges: Vec::new(),
+            defects: BTreeMap::new(),
+        };
+        Self { trace, now: 0 }
+    }
+
+    /// A call of so many microseconds, which begins when the last one has ended.
+    fn call(&mut self, function: &str, kind: CallKind, takes: u64) -> usize {
+        let (begin, end) = (at(self.now), at(self.now + takes));
+        self.now += takes;
+        self.trace.calls.push(HostCall { thread: 0, kind, function: function.into(), begin, end });
+        self.trace.calls.len() - 1
+    }
+
+    fn work(&mut self, call: usize, kind: WorkKind, stream: StreamKey, [start, end]: [u64; 2]) {
+        let (start, end) = (at(start), at(end));
+        let work = DeviceWork { kind, stream, start, end, call: Some(call), graph_node: None };
+        self.trace.work.push(work);
+    }
+
+    /// An upload that the GPU makes from `start` to `end`.
+    fn upload(&mut self, from: MemoryKind, stream: StreamKey, call_takes: u64, span: [u64; 2]) {
+        let bytes = Some(Bytes::new(1 << 20));
+        let places = CopyPlaces::default();
+        let kind = CallKind::Copy { places, bytes, stream: Some(stream), blocking: false };
+        let call = self.call("cudaMemcpyAsync", kind, call_takes);
+        let kind = WorkKind::Copy { from, to: MemoryKind::Device, bytes };
+        self.work(call, kind, stream, span);
+    }
+
+    fn kernel(&mut self, name: &str, stream: StreamKey, span: [u64; 2]) {
+        let kind = CallKind::Launch { stream: Some(stream), pointers: Vec::new() };
+        let call = self.call("cudaLaunchKernel", kind, 5);
+        let (grid, block) = ([10, 1, 1], [256, 1, 1]);
+        let shared = Bytes::ZERO;
+        let kind = WorkKind::Kernel { name: name.into(), grid, block, registers: 32, shared };
+        self.work(call, kind, stream, span);
+    }
+
+    fn wait(&mut self, stream: StreamKey, until: u64) {
+        let kind = CallKind::Synchronize { stream: Some(stream) };
+        let takes = until - self.now;
+        self.call("cudaStreamSynchronize", kind, takes);
+    }
+}
+
+/// A loop of an upload, two kernels and a wait.
+fn steps(turns: u64) -> Story {
+    let mut story = Story::new();
+    for turn in 0..turns {
+        let begin = turn * 1000;
+        story.now = begin;
+        story.upload(MemoryKind::Pinned, DEFAULT, 10, [begin + 5, begin + 105]);
+        story.kernel("one", DEFAULT, [begin + 106, begin + 306]);
+        story.kernel("two", DEFAULT, [begin + 307, begin + 607]);
+        if turn % 5 == 4 {
+            story.kernel("log", DEFAULT, [begin + 608, begin + 610]);
+        }
+        story.wait(DEFAULT, begin + 620);
+    }
+    story
+}
+
+#[test]
+fn a_loop_is_found_with_its_turns() {
+    let trace = steps(20).trace;
+    let pass = trace.pass().expect("it is a loop");
+    // Each turn begins with the upload, and those that log are others.
+    assert_eq!((pass.turns.len(), pass.others), (16, 3), "{pass:?}");
+    for [from, to] in &pass.turns {
+        assert!(matches!(trace.calls[*from].kind, CallKind::Copy { .. }));
+        assert_eq!(to - from, 4);
+    }
+}
+
+#[test]
+fn what_does_not_recur_is_no_loop() {
+    let mut story = Story::new();
+    for (number, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        let begin = number as u64 * 100;
+        story.now = begin;
+        story.kernel(name, DEFAULT, [begin + 6, begin + 50]);
+    }
+    assert_eq!(story.trace.pass(), None);
+}
+
+/// The reason of the only kind of copy in a story.
+fn reason(story: Story) -> (Option<Reason>, f64) {
+    let account = story.trace.account(0..story.trace.calls.len());
+    let [site] = &account.sites[..] else { panic!("{:?}", account.sites) };
+    (site.reason, site.hidden.nanos_f64() / site.time.nanos_f64())
+}
+
+#[test]
+fn copies_are_not_hidden_for_a_reason() {
+    // The call of a pageable copy holds the host.
+    let mut story = Story::new();
+    story.upload(MemoryKind::Pageable, DEFAULT, 110, [5, 105]);
+    story.kernel("k", DEFAULT, [116, 300]);
+    assert_eq!(reason(story), (Some(Reason::Pageable), 0.0));
+
+    // The host waits for the copy and launches the kernel then.
+    let mut story = Story::new();
+    story.upload(MemoryKind::Pinned, DEFAULT, 5, [6, 106]);
+    story.wait(DEFAULT, 108);
+    story.kernel("k", DEFAULT, [114, 300]);
+    assert_eq!(reason(story), (Some(Reason::HostWaited), 0.0));
+
+    // The kernel was launched in time, behind the copy.
+    let mut story = Story::new();
+    story.upload(MemoryKind::Pinned, DEFAULT, 5, [6, 106]);
+    story.kernel("k", DEFAULT, [107, 300]);
+    assert_eq!(reason(story), (Some(Reason::SameStream), 0.0));
+
+    // The host does something else first.
+    let mut story = Story::new();
+    story.upload(MemoryKind::Pinned, DEFAULT, 5, [6, 106]);
+    story.now = 200;
+    story.kernel("k", DEFAULT, [206, 300]);
+    assert_eq!(reason(story), (Some(Reason::HostLate), 0.0));
+
+    // A kernel of another stream waited for an event behind the copy.
+    let mut story = Story::new();
+    story.upload(MemoryKind::Pinned, OTHER, 5, [6, 106]);
+    let other = StreamKey { stream: 14, ..OTHER };
+    story.kernel("k", other, [107, 300]);
+    assert_eq!(reason(story), (Some(Reason::Event), 0.0));
+
+    // Half of the copy is hidden behind a kernel; then nothing comes.
+    let mut story = Story::new();
+    story.kernel("k", DEFAULT, [6, 156]);
+    story.upload(MemoryKind::Pinned, OTHER, 5, [106, 206]);
+    assert_eq!(reason(story), (Some(Reason::NothingBehind), 0.5));
+}
+
+#[test]
+fn a_spelled_trace_reads_back_as_what_it_was() {
+    let story = steps(3);
+    let trace = &story.trace;
+    let how = Spelling { each_kernel: true, each_call: false };
+    let spelled = trace.spelled("story", 0..trace.calls.len(), how);
+    let workload = Workload::from_toml("story.toml", &spelled.text).expect("it can be read");
+    let program = &workload.programs[0];
+    let launches = program.body.iter().filter(|call| call.is_launch()).count();
+    let copies = program.body.iter().filter(|call| call.route().is_some()).count();
+    assert_eq!((launches, copies, spelled.asked.len()), (6, 3, 9));
+    // What the host did between the turns is kept: 380 us, twice.
+    let work: Span = program.body.iter().filter_map(|call| call.stated_time()).sum();
+    assert!(work >= Span::from_micros(760), "{work}");
+}
+
+/// Every trace and recording that is committed.
+fn committed() -> Vec<PathBuf> {
+    let list = |folder: &str| {
+        let folder = repository().join("tests").join(folder);
+        let found = std::fs::read_dir(folder).expect("readable");
+        found.map(|entry| entry.expect("readable").path()).filter(|path| {
+            path.extension().is_some_and(|extension| extension == "gz" || extension == "hallway")
+        })
+    };
+    let mut all: Vec<PathBuf> = list("traces").chain(list("recordings")).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn replayed_traces_take_what_was_recorded() {
+    let like = Like { from: "h200".to_owned(), profile: calibrated("h200") };
+    let traces = committed();
+    assert!(traces.len() >= 14, "{traces:?}");
+    let mut errors = Vec::new();
+    let mut starts = Vec::new();
+    for path in traces {
+        let trace = read(&path).unwrap_or_else(|error| panic!("{error}"));
+        let profile = own_prices(&trace, std::slice::from_ref(&like)).expect("it has times");
+        let how = Spelling { each_call: true, ..Spelling::default() };
+        let replay = Replay::of(&trace, 0..trace.calls.len(), how, &profile);
+        let replay = replay.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        println!("{}: {:+.1}%", path.display(), 100.0 * replay.error());
+        errors.push(replay.error().abs());
+        starts.extend(replay.starts);
+    }
+    errors.sort_by(f64::total_cmp);
+    starts.sort_by(f64::total_cmp);
+    let (median, worst) = (errors[errors.len() / 2], errors[errors.len() - 1]);
+    assert!(median <= 0.02 && worst <= 0.08, "{median} and {worst}");
+    assert!(starts[starts.len() / 2] <= 0.01, "{starts:?}");
+}
+
+#[test]
+fn an_imported_trace_is_evaluated_with_pinned_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = repository().join("tests/traces/repeated.json.gz");
+    let done = hallway(folder.path(), ["import"])
+        .arg(trace)
+        .args(["--output", "repeated.toml"])
+        .output()
+        .expect("it runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let done = hallway(folder.path(), ["evaluate", "repeated.toml", "--format", "json"])
+        .args(["--what-if", "memory=pinned", "--profile"])
+        .arg(repository().join("calibration/h200"))
+        .output()
+        .expect("it runs");
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let scenario = &json["scenarios"][0];
+    let today = scenario["today"]["predicted_ns"].as_f64().expect("a time");
+    let pinned = scenario["what_if"][0]["predicted_ns"].as_f64().expect("a time");
+    // Nine passes each without the profiler, on the trace's machine: 10.7 ms, and 1.88 ms with a
+    // pinned source (walls.json of the public traces).
+    assert!((today / 10.7e6 - 1.0).abs() < 0.15, "{today}");
+    assert!((pinned / 1.88e6 - 1.0).abs() < 0.15, "{pinned}");
+}
