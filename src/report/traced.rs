@@ -1,7 +1,7 @@
 //! What a trace says: its loop, where a pass's time goes, and why copies were not hidden.
 
 use super::table::{Column, Table};
-use super::words::{fine_percent, folded, percent, plural, signed_percent};
+use super::words::{fine_percent, folded, often, percent, plural, signed_percent};
 use crate::trace::{Account, CopySite, Pass, Spelled, Trace, WorkKind};
 use crate::units::{Bytes, Span};
 use std::fmt::Write;
@@ -54,7 +54,26 @@ pub fn account(
         );
         text += &folded(&said, width);
     }
+    text += &folded(&races(trace), width);
     text + &folded(&defects(trace), width)
+}
+
+/// Waits that are missing, as far as the trace has addresses.
+fn races(trace: &Trace) -> String {
+    let mut text = String::new();
+    for race in trace.races() {
+        let [one, other] = race.pair.map(|work| trace.named(work));
+        let (word, why) = match race.is_sure {
+            true => ("Missing wait", "one of them writes"),
+            false => ("Possibly a missing wait", "the kernel may write"),
+        };
+        let _ = writeln!(
+            text,
+            "{word}: nothing orders {one} and {other}, which use the same memory, and {why} ({}).",
+            often(race.times as u64)
+        );
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 /// What a simulator made of it, beside what was recorded.

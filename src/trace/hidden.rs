@@ -168,7 +168,7 @@ impl CopySite {
 }
 
 /// The direction of a copy between host and GPU, and the memory on the host.
-fn crossing(kind: &WorkKind) -> Option<(Direction, MemoryKind)> {
+pub(super) fn crossing(kind: &WorkKind) -> Option<(Direction, MemoryKind)> {
     let is_device = |kind| matches!(kind, MemoryKind::Device | MemoryKind::Array);
     match *kind {
         WorkKind::Copy { from, to, .. } => match (is_device(from), is_device(to)) {

@@ -16,6 +16,7 @@ mod limited;
 mod nsight;
 mod pass;
 mod prices;
+mod races;
 mod read;
 mod recording;
 mod requests;
@@ -25,6 +26,7 @@ mod value;
 pub use error::TraceError;
 pub use hidden::{Account, CopySite, Reason};
 pub use pass::Pass;
+pub use races::Race;
 pub use read::{is_trace, read};
 pub use recording::{
     DIGEST_FUNCTION, OwnCost, Part, RecordedProcess, Recording, RecordingError, Totals,

@@ -120,7 +120,7 @@ fn kind(work: &DeviceWork) -> Option<Kind<'_>> {
 
 /// The name of a kernel without its types: `elementwise_kernel` for
 /// `void at::native::elementwise_kernel<4, …>(int, …)`.
-fn short(full: &str) -> String {
+pub fn short(full: &str) -> String {
     let before = full.split(['<', '(']).next().unwrap_or(full);
     let last = before.rsplit("::").next().unwrap_or(before).rsplit(' ').next().unwrap_or(before);
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');

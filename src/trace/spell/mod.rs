@@ -13,6 +13,7 @@ mod memory;
 mod naming;
 
 use self::kernels::Kernels;
+pub(super) use self::kernels::short;
 use self::memory::Memory;
 use self::naming::{Streams, Threads};
 use super::{CallKind, MemoryKind, StreamKey, Trace, WorkKind};
