@@ -65,7 +65,10 @@ fn races(trace: &Trace) -> String {
         let [one, other] = race.pair.map(|work| trace.named(work));
         let (word, why) = match race.is_sure {
             true => ("Missing wait", "one of them writes"),
-            false => ("Possibly a missing wait", "the kernel may write"),
+            false => (
+                "Possibly a missing wait",
+                "the kernel may write, or the host did not ask whether the first was done",
+            ),
         };
         let _ = writeln!(
             text,

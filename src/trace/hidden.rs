@@ -221,6 +221,7 @@ struct Lookup<'t> {
     /// For each call, the next one of its thread that asks for something or waits.
     next: Vec<Option<usize>>,
     nothing: Busy,
+    is_blocking: bool,
 }
 
 impl<'t> Lookup<'t> {
@@ -250,7 +251,8 @@ impl<'t> Lookup<'t> {
                 later.insert(call.thread, at);
             }
         }
-        Self { trace, kernels, copies, next, nothing: Busy::default() }
+        let is_blocking = trace.has_blocking_streams();
+        Self { trace, kernels, copies, next, nothing: Busy::default(), is_blocking }
     }
 
     fn kernels_of(&self, stream: StreamKey) -> &Busy {
@@ -299,7 +301,9 @@ impl<'t> Lookup<'t> {
         }
         match () {
             () if kernel.stream == work.stream => Reason::SameStream,
-            () if work.stream.is_default() || kernel.stream.is_default() => Reason::DefaultStream,
+            () if self.is_blocking && (work.stream.is_default() || kernel.stream.is_default()) => {
+                Reason::DefaultStream
+            }
             () => Reason::Event,
         }
     }

@@ -35,6 +35,8 @@ const EXPLAINED: f64 = 0.98;
 const EXPLAINED_AT_LEAST: f64 = 0.8;
 /// The share of all calls that has to lie between the first usual turn and the last.
 const COVERED: f64 = 0.3;
+/// How many turns may make other calls than usual, for each that makes the usual ones.
+const MAY_BE_OTHERS: f64 = 0.3;
 /// The share of a turn's calls that may be others than usual, and the calls that may be in any
 /// turn that has enough of them.
 const MAY_DIFFER: f64 = 0.05;
@@ -147,6 +149,10 @@ impl Sequence {
         let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
         for (at, &kind) in self.kinds.iter().enumerate() {
             places.entry(kind).or_default().push(at);
+            // In some loops every call recurs within a turn, and only what follows it does not.
+            if let Some(next) = self.kinds.get(at + 1) {
+                places.entry(hashed(&(kind, next))).or_default().push(at);
+            }
         }
         let mut recurring: Vec<Vec<usize>> =
             places.into_values().filter(|places| places.len() >= FEWEST).collect();
@@ -182,29 +188,31 @@ impl Sequence {
         let turns: Vec<[usize; 2]> =
             (first..behind).filter(|&at| is_usual[at]).map(|at| segments[at]).collect();
         let covered = segments[behind - 1][1] - segments[first][0];
-        if turns.len() < FEWEST || (covered as f64) < COVERED * last as f64 {
+        let others = loop_segments.len() - turns.len();
+        let is_regular = (others as f64) <= MAY_BE_OTHERS * turns.len() as f64;
+        if turns.len() < FEWEST || (covered as f64) < COVERED * last as f64 || !is_regular {
             return None;
         }
         let time = |segments: &[[usize; 2]]| {
             segments.iter().map(|segment| self.takes(*segment).nanos_f64()).sum::<f64>()
         };
         let explained = time(&turns) / time(loop_segments).max(1.0);
-        let others = loop_segments.len() - turns.len();
         let gaps: Vec<f64> = turns.iter().map(|turn| self.gaps[turn[0]].nanos_f64()).collect();
         let gap = Span::from_nanos_f64(median(&gaps).unwrap_or_default());
         Some(Division { turns, others, usual_length: length, explained, gap })
     }
 
-    /// The segment that makes the calls that most segments make.
+    /// The segment that makes the calls of those equal segments that together take longest.
     fn usual(&self, segments: &[[usize; 2]]) -> Option<[usize; 2]> {
-        let mut same: HashMap<u64, (usize, usize)> = HashMap::new();
+        let mut same: HashMap<u64, (Span, usize, usize)> = HashMap::new();
         for (at, &[from, to]) in segments.iter().enumerate() {
-            let (count, first) = same.entry(hashed(&&self.kinds[from..to])).or_insert((0, at));
-            (*count, *first) = (*count + 1, (*first).min(at));
+            let entry = same.entry(hashed(&&self.kinds[from..to])).or_insert((Span::ZERO, 0, at));
+            *entry = (entry.0 + self.takes([from, to]), entry.1 + 1, entry.2);
         }
-        let most = same.into_values().max_by_key(|&(count, first)| (count, Reverse(first)))?;
-        if most.0 > 1 {
-            return Some(segments[most.1]);
+        let recurring = same.into_values().filter(|&(_, count, _)| count > 1);
+        let longest = recurring.max_by_key(|&(time, _, first)| (time, Reverse(first)));
+        if let Some((_, _, first)) = longest {
+            return Some(segments[first]);
         }
         // No two are equal: the one of the middle length.
         let mut by_length: Vec<[usize; 2]> = segments.to_vec();

@@ -20,7 +20,8 @@ pub struct Race {
     pub pair: [usize; 2],
     /// How many pairs of equal operations do the same.
     pub times: usize,
-    /// Whether one of the two writes for certain.
+    /// Whether one of the two writes for certain, and the host cannot have known that the first was
+    /// done.
     pub is_sure: bool,
 }
 
@@ -65,6 +66,8 @@ struct Walk<'t> {
     /// How many operations each stream has.
     numbers: Clock,
     events: BTreeMap<(u64, u64), Clock>,
+    /// The last operation of each stream that an event was recorded behind.
+    recorded: Clock,
     /// What the host knows to be done.
     host: Clock,
     in_flight: Vec<Use>,
@@ -75,10 +78,11 @@ impl<'t> Walk<'t> {
     fn of(trace: &'t Trace) -> Self {
         Self {
             trace,
-            is_blocking: trace.calls.iter().any(|call| &*call.function == "cudaStreamCreate"),
+            is_blocking: trace.has_blocking_streams(),
             streams: BTreeMap::new(),
             numbers: Clock::new(),
             events: BTreeMap::new(),
+            recorded: Clock::new(),
             host: Clock::new(),
             in_flight: Vec::new(),
             found: BTreeMap::new(),
@@ -98,6 +102,7 @@ impl<'t> Walk<'t> {
             }
             CallKind::Record { event, stream: Some(stream) } => {
                 let clock = self.clock_of(stream);
+                self.recorded.extend(self.numbers.get(&stream).map(|&number| (stream, number)));
                 self.events.insert((process, event), clock);
             }
             CallKind::Wait { event, stream: Some(stream) } => {
@@ -163,7 +168,7 @@ impl<'t> Walk<'t> {
         self.numbers.insert(stream, number);
         for (bytes, writes) in self.uses(at, position) {
             let one = Use { work: position, stream, number, bytes, writes };
-            self.compare(&one, &before);
+            self.compare(at, &one, &before);
             self.in_flight.push(one);
         }
         let too_many = self.in_flight.len().saturating_sub(MOST_IN_FLIGHT);
@@ -192,7 +197,8 @@ impl<'t> Walk<'t> {
     }
 
     /// Notes every operation in flight that is not before this one and uses the same bytes.
-    fn compare(&mut self, one: &Use, before: &Clock) {
+    fn compare(&mut self, call: usize, one: &Use, before: &Clock) {
+        let begin = self.trace.calls[call].begin;
         for other in &self.in_flight {
             let overlaps = other.bytes.start < one.bytes.end && one.bytes.start < other.bytes.end;
             let is_before = before.get(&other.stream).is_some_and(|&done| done >= other.number);
@@ -206,6 +212,10 @@ impl<'t> Walk<'t> {
             if !overlaps || is_before || other.stream == one.stream || other.work == one.work {
                 continue;
             }
+            // Whether the host asked if an event has happened is not recorded.
+            let is_recorded = self.recorded.get(&other.stream) >= Some(&other.number);
+            let may_know = is_recorded && self.trace.work[other.work].end <= begin;
+            let is_sure = is_sure && !may_know;
             let names = (self.trace.named(other.work), self.trace.named(one.work));
             let race = Race { pair: [other.work, one.work], times: 0, is_sure };
             let race = self.found.entry(names).or_insert(race);

@@ -279,6 +279,13 @@ impl Trace {
         *self.defects.entry(defect).or_default() += 1;
     }
 
+    /// Whether streams wait for the legacy default stream, and it for them. A trace does not say so
+    /// of a stream: programs that call `cudaStreamCreate` have streams that do, and all other ways
+    /// to make one are there to make one that does not.
+    pub fn has_blocking_streams(&self) -> bool {
+        self.calls.iter().any(|call| &*call.function == "cudaStreamCreate")
+    }
+
     /// When the last event ended.
     pub fn end(&self) -> Instant {
         let calls = self.calls.iter().map(|call| call.end);

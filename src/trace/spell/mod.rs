@@ -296,6 +296,9 @@ impl<'t> Writer<'t> {
         {
             self.lines.push(format!("{{ work = \"{} ns\" }}", gap.nanos()));
         }
+        // All threads have made their calls before the last wait.
+        let others = self.threads.others();
+        self.lines.extend(others.map(|name| format!("{{ synchronize_thread = \"{name}\" }}")));
         let waits = self.streams.devices().map(|gpu| format!("{{ synchronize_device = {gpu} }}"));
         self.lines.extend(waits.collect::<Vec<_>>());
     }

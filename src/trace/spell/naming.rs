@@ -14,12 +14,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// A trace does not say of a stream whether it waits for the default one. Programs that call
-    /// `cudaStreamCreate` have streams that do; all other ways to make a stream are there to make
-    /// one that does not.
     pub fn of(trace: &Trace) -> Self {
-        let plain = trace.calls.iter().any(|call| &*call.function == "cudaStreamCreate");
-        let kind = if plain { "blocking" } else { "non-blocking" };
+        let kind = if trace.has_blocking_streams() { "blocking" } else { "non-blocking" };
         Self { named: BTreeSet::new(), kind }
     }
 
@@ -65,6 +61,8 @@ pub(super) struct Threads<'t> {
     /// The thread of the program, by the thread of the trace.
     group: BTreeMap<usize, usize>,
     main: usize,
+    /// Threads of the program, other than the main one, that made calls so far.
+    named: BTreeSet<usize>,
     /// When the last call of each thread of the program ended; when the first begins, before it.
     ended: BTreeMap<usize, Instant>,
     /// The middle time of calls of each function.
@@ -98,7 +96,7 @@ impl<'t> Threads<'t> {
         let ended = by_group.keys().map(|&thread| (thread, begin)).collect();
         let middle = |times: Vec<f64>| Span::from_nanos_f64(median(&times).unwrap_or_default());
         let usual = times.into_iter().map(|(name, times)| (name, middle(times))).collect();
-        Self { group, main, ended, usual }
+        Self { group, main, named: BTreeSet::new(), ended, usual }
     }
 
     pub const fn main(&self) -> usize {
@@ -110,8 +108,17 @@ impl<'t> Threads<'t> {
     }
 
     /// What a call says of its thread.
-    pub fn tag(&self, thread: usize) -> String {
-        if thread == self.main { String::new() } else { format!(", thread = \"t{thread}\"") }
+    pub fn tag(&mut self, thread: usize) -> String {
+        if thread == self.main {
+            return String::new();
+        }
+        self.named.insert(thread);
+        format!(", thread = \"{}\"", thread_name(thread))
+    }
+
+    /// The names of the threads that made calls, but for the main one.
+    pub fn others(&self) -> impl Iterator<Item = String> {
+        self.named.iter().map(|&thread| thread_name(thread))
     }
 
     /// The host's time between the last call of a thread and this one.
@@ -135,6 +142,10 @@ impl<'t> Threads<'t> {
         let gap = between(*self.ended.get(&thread)?, end);
         (gap > Span::ZERO).then_some(gap)
     }
+}
+
+fn thread_name(thread: usize) -> String {
+    format!("t{thread}")
 }
 
 fn between(before: Instant, after: Instant) -> Span {
