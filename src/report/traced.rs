@@ -67,12 +67,13 @@ fn races(trace: &Trace) -> String {
             true => ("Missing wait", "one of them writes"),
             false => (
                 "Possibly a missing wait",
-                "the kernel may write, or the host did not ask whether the first was done",
+                "this is a fault if the kernel writes, if the host did not ask whether the first \
+                 was done, and if neither stream waits for the default one",
             ),
         };
         let _ = writeln!(
             text,
-            "{word}: nothing orders {one} and {other}, which use the same memory, and {why} ({}).",
+            "{word}: nothing orders {one} and {other}, which use the same memory: {why} ({}).",
             often(race.times as u64)
         );
     }

@@ -20,8 +20,8 @@ pub struct Race {
     pub pair: [usize; 2],
     /// How many pairs of equal operations do the same.
     pub times: usize,
-    /// Whether one of the two writes for certain, and the host cannot have known that the first was
-    /// done.
+    /// Whether one of the two writes for certain, the host cannot have known that the first was
+    /// done, and neither stream may be one that waits for the other.
     pub is_sure: bool,
 }
 
@@ -61,6 +61,8 @@ struct Walk<'t> {
     trace: &'t Trace,
     /// Whether streams other than the default one wait for it, and it for them.
     is_blocking: bool,
+    /// Whether some do and some do not: which ones is not known.
+    is_mixed: bool,
     /// What comes before the next operation of each stream.
     streams: BTreeMap<StreamKey, Clock>,
     /// How many operations each stream has.
@@ -79,6 +81,7 @@ impl<'t> Walk<'t> {
         Self {
             trace,
             is_blocking: trace.has_blocking_streams(),
+            is_mixed: trace.has_streams_of_both_kinds(),
             streams: BTreeMap::new(),
             numbers: Clock::new(),
             events: BTreeMap::new(),
@@ -215,7 +218,9 @@ impl<'t> Walk<'t> {
             // Whether the host asked if an event has happened is not recorded.
             let is_recorded = self.recorded.get(&other.stream) >= Some(&other.number);
             let may_know = is_recorded && self.trace.work[other.work].end <= begin;
-            let is_sure = is_sure && !may_know;
+            let meets_default = other.stream.is_default() != one.stream.is_default();
+            let may_wait = self.is_mixed && meets_default;
+            let is_sure = is_sure && !may_know && !may_wait;
             let names = (self.trace.named(other.work), self.trace.named(one.work));
             let race = Race { pair: [other.work, one.work], times: 0, is_sure };
             let race = self.found.entry(names).or_insert(race);

@@ -232,6 +232,9 @@ words! {
     }
 }
 
+/// How the names of functions begin that make a stream.
+const CREATE: &str = "cudaStreamCreate";
+
 /// The numbers that CUPTI gives to the legacy default stream of a context, and that ROCm does.
 const DEFAULT_STREAMS: [u64; 2] = [7, 0];
 
@@ -280,10 +283,24 @@ impl Trace {
     }
 
     /// Whether streams wait for the legacy default stream, and it for them. A trace does not say so
-    /// of a stream: programs that call `cudaStreamCreate` have streams that do, and all other ways
-    /// to make one are there to make one that does not.
+    /// of a stream: `cudaStreamCreate` makes streams that do, and all other ways to make one are
+    /// there to make one that does not. What most streams are, all count as; libraries make some
+    /// of their own.
     pub fn has_blocking_streams(&self) -> bool {
-        self.calls.iter().any(|call| &*call.function == "cudaStreamCreate")
+        let [plain, other] = self.streams_made();
+        plain > other
+    }
+
+    /// Whether some streams were made in one way and some in the other.
+    pub fn has_streams_of_both_kinds(&self) -> bool {
+        self.streams_made().iter().all(|&made| made > 0)
+    }
+
+    /// Streams that were made by `cudaStreamCreate`, and in other ways.
+    fn streams_made(&self) -> [usize; 2] {
+        let made = self.calls.iter().filter_map(|call| call.function.strip_prefix(CREATE));
+        let (plain, other): (Vec<&str>, Vec<&str>) = made.partition(|rest| rest.is_empty());
+        [plain.len(), other.len()]
     }
 
     /// When the last event ended.
