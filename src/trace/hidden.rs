@@ -52,6 +52,7 @@ words! {
         SameStream = "the next kernel is behind it in its stream",
         DefaultStream = "it is in the default stream, which the next kernel's stream waits for",
         Event = "the next kernel's stream waited for it",
+        OtherCopy = "the next kernel was waiting for another copy",
         EngineBusy = "the copy engine was busy with another copy while kernels ran",
         HostLate = "the host launched the next kernel only after it had ended",
         NothingBehind = "no kernel came after it",
@@ -60,6 +61,8 @@ words! {
 
 /// What counts as no part of a copy: 2%, or a microsecond.
 const SMALL: f64 = 0.02;
+/// How many operations before a kernel are looked through for the one before it in its stream.
+const LOOKED_BACK: usize = 500;
 const INSTANT: Span = Span::from_micros(1);
 
 impl Trace {
@@ -292,20 +295,30 @@ impl<'t> Lookup<'t> {
         }
         let kernels = self.kernels.get(&(process, device)).map_or(&[][..], |(_, all)| all);
         let behind = kernels.partition_point(|&kernel| self.trace.work[kernel].start < work.end);
-        let Some(kernel) = kernels.get(behind).map(|&kernel| &self.trace.work[kernel]) else {
+        let Some(&next) = kernels.get(behind) else {
             return Reason::NothingBehind;
         };
+        let kernel = &self.trace.work[next];
         let launched = kernel.call.map(|call| self.trace.calls[call].begin);
         if launched.is_some_and(|launched| launched >= work.end) {
             return Reason::HostLate;
         }
         match () {
             () if kernel.stream == work.stream => Reason::SameStream,
+            () if self.waited_for_another(next, work) => Reason::OtherCopy,
             () if self.is_blocking && (work.stream.is_default() || kernel.stream.is_default()) => {
                 Reason::DefaultStream
             }
             () => Reason::Event,
         }
+    }
+
+    /// Whether what is before a kernel in its stream is a copy that ended after this one began.
+    fn waited_for_another(&self, kernel: usize, work: &DeviceWork) -> bool {
+        let stream = self.trace.work[kernel].stream;
+        let before = self.trace.work[..kernel].iter().rev().take(LOOKED_BACK);
+        let before = before.into_iter().find(|one| one.stream == stream);
+        before.is_some_and(|one| crossing(&one.kind).is_some() && one.end > work.start)
     }
 
     /// Whether the copy could have begun earlier, beside a kernel, but for another copy.

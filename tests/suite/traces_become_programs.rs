@@ -163,6 +163,14 @@ fn copies_are_not_hidden_for_a_reason() {
     story.kernel("k", other, [107, 300]);
     assert_eq!(reason(story), (Some(Reason::Event), 0.0));
 
+    // The kernel of another stream is behind a copy of its own, which the engine makes next.
+    let mut story = Story::new();
+    story.upload(MemoryKind::Pinned, OTHER, 5, [6, 206]);
+    let other = StreamKey { stream: 14, ..OTHER };
+    story.upload(MemoryKind::Pinned, other, 5, [206, 226]);
+    story.kernel("k", other, [227, 300]);
+    assert_eq!(reason(story), (Some(Reason::OtherCopy), 0.0));
+
     // Half of the copy is hidden behind a kernel; then nothing comes.
     let mut story = Story::new();
     story.kernel("k", DEFAULT, [6, 156]);
