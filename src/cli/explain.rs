@@ -11,7 +11,7 @@ use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
 use crate::simulate::simulate;
 use crate::study::{Replay, ReplayError, own_prices};
-use crate::trace::{self, Spelling, Trace};
+use crate::trace::{self, CopySite, Reason, Spelling, Trace};
 use clap::{Args, ValueHint};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -96,15 +96,29 @@ fn of_trace(arguments: &ExplainArguments, width: Option<usize>) -> Result<Outcom
         Some(pass) => (pass.steady + 1, pass.turns[pass.steady]),
         None => (0, [0, trace.calls.len()]),
     };
-    let calls = calls[0]..calls[1];
-    let account = trace.account(calls);
-    let text = traced::account(&trace, pass.as_ref(), (number, &account), width);
+    let calls: Range<usize> = calls[0]..calls[1];
+    let account = trace.account(calls.clone());
+    let mut text = traced::account(&trace, pass.as_ref(), (number, &account), width);
+    let is_held = |site: &CopySite| site.reason == Some(Reason::Pageable);
+    if account.sites.iter().any(is_held)
+        && let Ok(found) = predicting(arguments).profile()
+    {
+        let how = |pinned| Spelling { pinned, ..Spelling::default() };
+        let both = [false, true].map(|pinned| {
+            Replay::of(&trace, calls.clone(), how(pinned), &found.profile).map(|one| one.simulated)
+        });
+        if let [Ok(as_it_is), Ok(pinned)] = both {
+            let gpu = &found.profile.machine.gpu;
+            text += &folded(&traced::pinned(gpu, as_it_is, (pinned, account.span)), width);
+        }
+    }
     // A pass alone would lack what the one before it left running.
     let replayed = match replayed(arguments, &trace, 0..trace.calls.len()) {
         Ok(replay) => traced::replayed(replay.recorded, replay.simulated, replay.starts),
         Err(why) => format!("It cannot be simulated: {why}.\n"),
     };
-    print(&(text + &folded(&replayed, width)))
+    text += &folded(&replayed, width);
+    print(&text)
 }
 
 /// What a simulator makes of some calls: on the machine of a profile, or else on the trace's own

@@ -11,6 +11,7 @@ use crate::scenario::{Source, Workload};
 use crate::search::{Candidates, Plan, Ranking, candidates_for, contests, rank_counted};
 use crate::simulate::Draws;
 use crate::study::Calibration;
+use crate::trace;
 use crate::units::Span;
 use crate::what_if::with_gpu;
 use std::collections::BTreeMap;
@@ -351,6 +352,11 @@ pub(super) fn load(path: &Path) -> Result<Workload, Failure> {
 }
 
 fn source(path: &Path) -> Result<(Source, Workload), Failure> {
+    if trace::is_trace(path) {
+        let what = format!("{} is a trace, not a scenario", path.display());
+        let help = "`hallway explain` reads traces; `hallway import` turns one into a scenario";
+        return Err(Failure::refused(what, help));
+    }
     Source::load(path).map_err(|error| match Profile::load(path) {
         Ok(_) => mixed_up(path, "profile", "scenario"),
         Err(_) => Failure::input(error.into()),

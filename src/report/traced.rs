@@ -18,7 +18,8 @@ pub fn imported(trace: &Trace, pass: Option<&Pass>, spelled: &Spelled) -> String
     let asked = spelled.asked.len() as u64;
     let _ = writeln!(
         text,
-        "Imported: {} on the GPU; as recorded, they took {}",
+        "Imported: {} on the GPU; as recorded, they took {}. Copies and calls will cost what they \
+         cost on the machine of the profile",
         plural(asked, "operation"),
         spelled.recorded
     );
@@ -78,6 +79,15 @@ fn races(trace: &Trace) -> String {
         );
     }
     if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// What pinned memory would give on the machine of a profile.
+pub fn pinned(gpu: &str, as_it_is: Span, (pinned, recorded): (Span, Span)) -> String {
+    format!(
+        "\nWith pinned memory, it would take {pinned} instead of {as_it_is}: both simulated with the \
+         prices of {gpu}'s profile, without a profiler and with memory that was used before \
+         ({recorded} was recorded).\n"
+    )
 }
 
 /// What a simulator made of it, beside what was recorded.

@@ -33,6 +33,8 @@ pub struct Spelling {
     /// What the host pays for a call beyond the middle of its kind counts as the host's work. It
     /// belongs with a profile that has the trace's own prices.
     pub each_call: bool,
+    /// Puts pageable memory into pinned memory.
+    pub pinned: bool,
 }
 
 /// A part of a trace as a scenario.
@@ -62,7 +64,9 @@ impl Trace {
         // What the last pass of a loop leaves running belongs to it.
         let end = self.begin_of(calls.end).max(writer.done());
         writer.finish(end);
-        let text = writer.text(name, &self.origin.to_string());
+        let on = self.gpus.iter().find_map(|gpu| gpu.name.as_deref());
+        let on = on.map_or_else(String::new, |gpu| format!(", recorded on {gpu}"));
+        let text = writer.text(name, &format!("{}{on}", self.origin));
         let Writer { asked, as_work, .. } = writer;
         Spelled { text, recorded: end.since(begin.min(end)), asked, as_work }
     }
@@ -281,8 +285,11 @@ impl<'t> Writer<'t> {
     fn sides(&mut self, stream: StreamKey, kinds: [MemoryKind; 2], bytes: Bytes) -> [String; 2] {
         let is_host = |kind: MemoryKind| kind.is_on_host();
         let is_inside = !kinds.into_iter().any(is_host);
+        let pinned = self.how.pinned;
         let mut side = |second: bool| match kinds[usize::from(second)] {
-            MemoryKind::Pinned => self.memory.host(stream, MemoryKind::Pinned, bytes, second),
+            kind if kind == MemoryKind::Pinned || (pinned && is_host(kind)) => {
+                self.memory.host(stream, MemoryKind::Pinned, bytes, second)
+            }
             kind if is_host(kind) => self.memory.host(stream, MemoryKind::Pageable, bytes, second),
             _ => self.memory.device(stream, bytes, second && is_inside),
         };
