@@ -6,7 +6,6 @@
 
 use super::{CallKind, Trace, WorkKind};
 use crate::stats::median;
-
 use crate::units::{Instant, Span};
 use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
@@ -37,8 +36,7 @@ const EXPLAINED_AT_LEAST: f64 = 0.8;
 const COVERED: f64 = 0.3;
 /// How many turns may make other calls than usual, for each that makes the usual ones.
 const MAY_BE_OTHERS: f64 = 0.3;
-/// The share of a turn's calls that may be others than usual, and the calls that may be in any
-/// turn that has enough of them.
+/// The share of a turn's calls that may be others than the usual ones.
 const MAY_DIFFER: f64 = 0.05;
 /// The most calls that are tried as dividers, and of those that recur equally often: these mostly
 /// divide the trace into the same turns, which begin elsewhere.

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::SystemTime;
 
 /// What commands read. They run in a copy, so that nothing they write ends up in the tree.
-const COPIED: [&str; 3] = ["calibration", "scenarios", "plots"];
+const COPIED: [&str; 5] = ["calibration", "scenarios", "plots", "tests/traces", "tests/recordings"];
 
 /// Columns of the terminal that commands believe to have: what a page can show without scrolling.
 const WIDTH: usize = 100;
