@@ -182,7 +182,7 @@ fn copies_are_not_hidden_for_a_reason() {
 fn a_spelled_trace_reads_back_as_what_it_was() {
     let story = steps(3);
     let trace = &story.trace;
-    let how = Spelling { each_kernel: true, each_call: false };
+    let how = Spelling { each_kernel: true, ..Spelling::default() };
     let spelled = trace.spelled("story", 0..trace.calls.len(), how);
     let workload = Workload::from_toml("story.toml", &spelled.text).expect("it can be read");
     let program = &workload.programs[0];
