@@ -84,8 +84,8 @@ fn races(trace: &Trace) -> String {
 /// What pinned memory would give on the machine of a profile.
 pub fn pinned(gpu: &str, as_it_is: Span, (pinned, recorded): (Span, Span)) -> String {
     format!(
-        "\nWith pinned memory, it would take {pinned} instead of {as_it_is}: both simulated with the \
-         prices of {gpu}'s profile, without a profiler and with memory that was used before \
+        "\nWith pinned memory, it would take {pinned} instead of {as_it_is}: both simulated with \
+         the prices of {gpu}'s profile, without a profiler and with memory that was used before \
          ({recorded} was recorded).\n"
     )
 }
@@ -97,8 +97,8 @@ pub fn replayed(recorded: Span, simulated: Span, starts: Option<f64>) -> String 
         format!("; half of all operations start within {} of that", fine_percent(off))
     });
     format!(
-        "\nSimulated from all of its calls, the host's time between them and one time for each kind \
-         of kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
+        "\nSimulated from all of its calls, the host's time between them and one time for each \
+         kind of kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
         signed_percent(off)
     )
 }

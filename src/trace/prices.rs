@@ -11,8 +11,8 @@ use std::fmt::Write;
 const MULTIPROCESSORS: u32 = 100;
 const DEVICE_MEMORY: Bytes = Bytes::new(16 << 30);
 
-/// Nanoseconds that a synchronisation takes where the trace does not tell, and that the driver takes
-/// at least to stage a copy: about what an H200's host takes.
+/// Nanoseconds that a synchronisation takes where the trace does not tell, and that the driver
+/// takes at least to stage a copy: about what an H200's host takes.
 const USUAL_SYNCHRONIZE: f64 = 5e3;
 const LEAST_STAGED: f64 = 2e3;
 
@@ -88,8 +88,9 @@ impl Trace {
         text
     }
 
-    /// Nanoseconds of copies, by their size. Those of pageable memory are as tables have them: until
-    /// a synchronisation behind them returns, which takes `synchronize` where nothing is left to do.
+    /// Nanoseconds of copies, by their size. Those of pageable memory are as tables have them:
+    /// until a synchronisation behind them returns, which takes `synchronize` where nothing is
+    /// left to do.
     fn copies(&self, synchronize: f64) -> BTreeMap<Kind, BTreeMap<u64, Vec<f64>>> {
         let mut found: BTreeMap<Kind, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
         let mut ends: BTreeMap<StreamKey, Instant> = BTreeMap::new();

@@ -80,9 +80,9 @@ impl<'t> Kernels<'t> {
             if self.shared.contains(kind) {
                 let _ = writeln!(
                     text,
-                    "# It ran beside others, and its time has what they took from each other: so \
-                     it takes\n# nothing from them here. Recorded: grid {grid:?}, block {block:?}.\n\
-                     grid = [1]\nblock = [32]"
+                    "# It ran beside others, and its time has what they took from each other: \
+                     so it\n# takes nothing from them here. Recorded: grid {grid:?}, block \
+                     {block:?}.\ngrid = [1]\nblock = [32]"
                 );
             } else if grid.iter().chain(block).all(|&side| side > 0) {
                 let _ = writeln!(text, "grid = {grid:?}\nblock = {block:?}");

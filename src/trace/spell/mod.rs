@@ -15,15 +15,12 @@ mod naming;
 use self::kernels::Kernels;
 pub(super) use self::kernels::short;
 use self::memory::Memory;
-use self::naming::{Streams, Threads};
+use self::naming::{CAPTURED, Streams, Threads};
 use super::{CallKind, MemoryKind, StreamKey, Trace, WorkKind};
 use crate::units::{Bytes, Instant, Span};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::ops::Range;
-
-/// The stream of graphs that were launched in the default stream: a number that no trace has.
-pub(super) const CAPTURED: u64 = 1_000_000;
 
 /// How a part of a trace is spelled out.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,10 +1,12 @@
 //! The streams and the host threads of a spelled program.
 
-use super::CAPTURED;
 use crate::stats::median;
 use crate::trace::{HostCall, StreamKey, Trace};
 use crate::units::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The stream of graphs that were launched in the default stream: a number that no trace has.
+pub(super) const CAPTURED: u64 = 1_000_000;
 
 /// The streams that calls named so far.
 #[derive(Debug)]
