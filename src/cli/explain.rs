@@ -1,19 +1,18 @@
-//! `hallway explain`: what one plan does.
+//! `hallway explain`: what one plan does, or what a trace shows.
+
+mod recorded;
 
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, load, write_whole};
 use super::progress::Progress;
 use super::terminal::width;
-use super::{Failure, Outcome, Predicting, import, print};
-use crate::fit::Like;
-use crate::report::{Calls, Timed, explain, folded, prediction, traced};
+use super::{Failure, Outcome, Predicting, print};
+use crate::report::{Calls, Timed, explain, folded, prediction};
 use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
 use crate::simulate::simulate;
-use crate::study::{Replay, ReplayError, own_prices};
-use crate::trace::{self, CopySite, Reason, Spelling, Trace};
+use crate::trace;
 use clap::{Args, ValueHint};
-use std::ops::Range;
 use std::path::PathBuf;
 
 /// Plans over more GPUs have to be asked for with a profile of such a machine.
@@ -49,7 +48,7 @@ pub(super) struct ExplainArguments {
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     let width = width(None, None);
     if trace::is_trace(&arguments.scenario) {
-        return of_trace(arguments, width);
+        return recorded::explain(arguments, width);
     }
     let workload = load(&arguments.scenario)?;
     let predicting = predicting(arguments);
@@ -86,60 +85,6 @@ fn predicting(arguments: &ExplainArguments) -> Predicting {
         seed: 1,
         draws: crate::simulate::DRAWS as u16,
     }
-}
-
-/// What a trace shows.
-fn of_trace(arguments: &ExplainArguments, width: Option<usize>) -> Result<Outcome, Failure> {
-    let trace = import::read(&arguments.scenario)?;
-    let pass = trace.pass();
-    let (number, calls) = match &pass {
-        Some(pass) => (pass.steady + 1, pass.turns[pass.steady]),
-        None => (0, [0, trace.calls.len()]),
-    };
-    let calls: Range<usize> = calls[0]..calls[1];
-    let account = trace.account(calls.clone());
-    let mut text = traced::account(&trace, pass.as_ref(), (number, &account), width);
-    let is_held = |site: &CopySite| site.reason == Some(Reason::Pageable);
-    if account.sites.iter().any(is_held)
-        && let Ok(found) = predicting(arguments).profile()
-    {
-        let how = |pinned| Spelling { pinned, ..Spelling::default() };
-        let both = [false, true].map(|pinned| {
-            Replay::of(&trace, calls.clone(), how(pinned), &found.profile).map(|one| one.simulated)
-        });
-        if let [Ok(as_it_is), Ok(pinned)] = both {
-            let gpu = &found.profile.machine.gpu;
-            text += &folded(&traced::pinned(gpu, as_it_is, (pinned, account.span)), width);
-        }
-    }
-    // A pass alone would lack what the one before it left running.
-    let replayed = match replayed(arguments, &trace, 0..trace.calls.len()) {
-        Ok(replay) => traced::replayed(replay.recorded, replay.simulated, replay.starts),
-        Err(why) => format!("It cannot be simulated: {why}.\n"),
-    };
-    text += &folded(&replayed, width);
-    print(&text)
-}
-
-/// What a simulator makes of some calls: on the machine of a profile, or else on the trace's own
-/// as far as it tells.
-fn replayed(
-    arguments: &ExplainArguments,
-    trace: &Trace,
-    calls: Range<usize>,
-) -> Result<Replay, String> {
-    let found = predicting(arguments).profile();
-    let said = |error: ReplayError| error.to_string();
-    if arguments.profile.is_some() {
-        let found = found.map_err(|failure| failure.shown(false))?;
-        return Replay::of(trace, calls, Spelling::default(), &found.profile).map_err(said);
-    }
-    let like = found
-        .ok()
-        .map(|found| Like { from: found.path.display().to_string(), profile: found.profile });
-    let profile = own_prices(trace, like.as_slice()).map_err(said)?;
-    let how = Spelling { each_call: true, ..Spelling::default() };
-    Replay::of(trace, calls, how, &profile).map_err(said)
 }
 
 /// What one plan does, and when, if a machine is known.

@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let ImportArguments { trace: path, output, table, .. } = arguments;
     let outputs = output.iter().chain(table).map(PathBuf::as_path);
     check_outputs([path.as_path()], outputs)?;
-    let trace = read(path)?;
+    let trace = read_trace(path)?;
     let pass = trace.pass();
     let calls = arguments.calls(&trace, pass.as_ref())?;
     let how =
@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
 }
 
 /// Reads a trace, and shows that something is being done.
-pub(super) fn read(path: &Path) -> Result<Trace, Failure> {
+pub(super) fn read_trace(path: &Path) -> Result<Trace, Failure> {
     let progress = Progress::over_stages(1);
     progress.begin("reading the trace", 1);
     trace::read(path).map_err(|error| Failure::input(miette::Report::msg(error.to_string())))

@@ -6,9 +6,11 @@
 
 mod agreement;
 mod drift;
+mod replay;
 
 pub use agreement::{Agreement, Pair};
 pub use drift::{Answer as DriftAnswer, Drift};
+pub use replay::Replay;
 
 use crate::machine::Side;
 use crate::profile::Handling;

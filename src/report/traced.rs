@@ -2,6 +2,7 @@
 
 use super::table::{Column, Table};
 use super::words::{fine_percent, folded, often, percent, plural, signed_percent};
+use crate::compare::Replay;
 use crate::trace::{Account, CopySite, Pass, Spelled, Trace, WorkKind};
 use crate::units::{Bytes, Span};
 use std::fmt::Write;
@@ -30,7 +31,7 @@ pub fn imported(trace: &Trace, pass: Option<&Pass>, spelled: &Spelled) -> String
 pub fn account(
     trace: &Trace,
     pass: Option<&Pass>,
-    (number, account): (usize, &Account),
+    account: &Account,
     width: Option<usize>,
 ) -> String {
     let mut text = folded(&head(trace), width);
@@ -38,7 +39,7 @@ pub fn account(
         text += &folded(&format!("{}\n", the_loop(pass)), width);
     }
     let what = match pass {
-        Some(_) => format!("Pass {number}, the one of median time, takes"),
+        Some(pass) => format!("Pass {}, the one of median time, takes", pass.steady + 1),
         None => "The trace takes".to_owned(),
     };
     text += &folded(&format!("\n{what} {}", where_it_goes(account)), width);
@@ -81,25 +82,27 @@ fn races(trace: &Trace) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// What pinned memory would give on the machine of a profile.
-pub fn pinned(gpu: &str, as_it_is: Span, (pinned, recorded): (Span, Span)) -> String {
+/// What pinned memory would give on the machine of a profile: a pass as it is and pinned.
+pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay) -> String {
+    let [after, before] = [pinned, as_it_is].map(|one| one.simulated);
     format!(
-        "\nWith pinned memory, it would take {pinned} instead of {as_it_is}: both simulated with \
-         the prices of {gpu}'s profile, without a profiler and with memory that was used before \
-         ({recorded} was recorded).\n"
+        "\nWith pinned memory, it would take {after} instead of {before}: both simulated with the \
+         prices of {gpu}'s profile, without a profiler and with memory that was used before ({} \
+         was recorded).\n",
+        as_it_is.recorded
     )
 }
 
 /// What a simulator made of it, beside what was recorded.
-pub fn replayed(recorded: Span, simulated: Span, starts: Option<f64>) -> String {
-    let off = simulated.nanos_f64() / recorded.nanos_f64().max(1.0) - 1.0;
-    let starts = starts.map_or_else(String::new, |off| {
+pub fn replayed(replay: &Replay) -> String {
+    let Replay { recorded, simulated, .. } = replay;
+    let starts = replay.starts.map_or_else(String::new, |off| {
         format!("; half of all operations start within {} of that", fine_percent(off))
     });
     format!(
         "\nSimulated from all of its calls, the host's time between them and one time for each \
          kind of kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
-        signed_percent(off)
+        signed_percent(replay.error())
     )
 }
 

@@ -1,6 +1,7 @@
 //! A trace played again: its calls and the host's time between them are given, and when everything
 //! happens is simulated. What was recorded then says how far off the simulator is.
 
+use crate::compare::Replay;
 use crate::cost::CompileError;
 use crate::fit::{FitError, Like, fit_like};
 use crate::profile::Profile;
@@ -11,19 +12,9 @@ use crate::simulate::simulate;
 use crate::stats::median;
 use crate::timeline::{Lane, Timeline};
 use crate::trace::{Spelled, Spelling, Trace};
-use crate::units::{Instant, Span};
+use crate::units::Instant;
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// What a simulator makes of a part of a trace.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Replay {
-    pub recorded: Span,
-    pub simulated: Span,
-    /// The median distance between the simulated start of an operation on a GPU and the recorded
-    /// one, as a share of the recorded time. `None` if the GPU does nothing.
-    pub starts: Option<f64>,
-}
 
 /// Why a trace cannot be played again.
 #[derive(Debug, thiserror::Error)]
@@ -49,31 +40,23 @@ pub fn own_prices(trace: &Trace, likes: &[Like]) -> Result<Profile, ReplayError>
     Ok(fit_like(&samples, likes)?)
 }
 
-impl Replay {
-    /// Plays some calls of a trace again on a machine.
-    ///
-    /// # Errors
-    /// If the calls cannot be spelled out as a program, or the profile lacks what one of them
-    /// costs.
-    pub fn of(
-        trace: &Trace,
-        calls: Range<usize>,
-        how: Spelling,
-        profile: &Profile,
-    ) -> Result<Self, ReplayError> {
-        let first = trace.begin_of(calls.start);
-        let spelled = trace.spelled("replay", calls, how);
-        let workload = Workload::from_toml("replay.toml", &spelled.text)?;
-        let program = workload.programs.first().ok_or(ReplayError::Nothing)?;
-        let timeline = simulate(program, profile)?;
-        let starts = starts(trace, &spelled, first, (program, &timeline));
-        Ok(Self { recorded: spelled.recorded, simulated: timeline.makespan, starts })
-    }
-
-    /// How far the simulated time is off, as a share of the recorded one.
-    pub fn error(&self) -> f64 {
-        self.simulated.nanos_f64() / self.recorded.nanos_f64().max(1.0) - 1.0
-    }
+/// Plays some calls of a trace again on a machine.
+///
+/// # Errors
+/// If the calls cannot be spelled out as a program, or the profile lacks what one of them costs.
+pub fn replay(
+    trace: &Trace,
+    calls: Range<usize>,
+    how: Spelling,
+    profile: &Profile,
+) -> Result<Replay, ReplayError> {
+    let first = trace.begin_of(calls.start);
+    let spelled = trace.spelled("replay", calls, how);
+    let workload = Workload::from_toml("replay.toml", &spelled.text)?;
+    let program = workload.programs.first().ok_or(ReplayError::Nothing)?;
+    let timeline = simulate(program, profile)?;
+    let starts = starts(trace, &spelled, first, (program, &timeline));
+    Ok(Replay { recorded: spelled.recorded, simulated: timeline.makespan, starts })
 }
 
 /// The median distance between simulated and recorded starts.

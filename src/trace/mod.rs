@@ -8,12 +8,13 @@ mod calls;
 mod draft;
 mod error;
 mod functions;
-mod hidden;
 mod join;
 mod kineto;
 mod limited;
+mod names;
 #[cfg(feature = "nsight")]
 mod nsight;
+mod overlap;
 mod pass;
 mod prices;
 mod races;
@@ -24,7 +25,7 @@ mod spell;
 mod value;
 
 pub use error::TraceError;
-pub use hidden::{Account, CopySite, Reason};
+pub use overlap::{Account, CopySite, Reason};
 pub use pass::Pass;
 pub use races::Race;
 pub use read::{is_trace, read};

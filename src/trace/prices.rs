@@ -98,8 +98,8 @@ impl Trace {
             let before = ends.entry(work.stream).or_default();
             // A copy waits for what is before it in its stream.
             let free = std::mem::replace(before, work.end.max(*before));
-            let WorkKind::Copy { from, to, bytes: Some(bytes) } = work.kind else { continue };
-            let Some((path, memory)) = route(from, to).filter(|_| bytes > Bytes::ZERO) else {
+            let WorkKind::Copy { bytes: Some(bytes), .. } = work.kind else { continue };
+            let Some((path, memory)) = route(&work.kind).filter(|_| bytes > Bytes::ZERO) else {
                 continue;
             };
             let mut add = |until: &'static str, ns: f64| {
@@ -139,8 +139,8 @@ impl Trace {
                 Some(stream) => done.get(&stream).is_none_or(|&end| end <= call.begin),
                 None => done.values().all(|&end| end <= call.begin),
             };
-            let copies = asked.first().map(|&at| &self.work[at].kind);
-            let name = match (&call.kind, copies) {
+            let first = asked.first().map(|&at| &self.work[at].kind);
+            let name = match (&call.kind, first) {
                 (CallKind::Synchronize { .. } | CallKind::SynchronizeDevice, _) if is_idle() => {
                     SYNCHRONIZE
                 }
@@ -148,14 +148,12 @@ impl Trace {
                 (CallKind::Clear { .. }, _) => "clear",
                 (CallKind::Record { .. }, _) => "record",
                 (CallKind::Wait { .. }, _) => "wait",
-                (CallKind::Copy { blocking: false, .. }, Some(WorkKind::Copy { from, to, .. })) => {
-                    match route(*from, *to) {
-                        Some(("H2D", "pinned")) => "copy-in",
-                        Some(("D2H", "pinned")) => "copy-out",
-                        Some(("D2D", _)) => "copy-on-device",
-                        _ => continue,
-                    }
-                }
+                (CallKind::Copy { blocking: false, .. }, Some(copy)) => match route(copy) {
+                    Some(("H2D", "pinned")) => "copy-in",
+                    Some(("D2H", "pinned")) => "copy-out",
+                    Some(("D2D", _)) => "copy-on-device",
+                    _ => continue,
+                },
                 _ => continue,
             };
             found.entry(name).or_default().push(call.end.since(call.begin).nanos_f64());
@@ -168,24 +166,19 @@ impl Trace {
 type Kind = (&'static str, &'static str, &'static str);
 
 /// The path and the memory of a copy, as tables name them.
-const fn route(from: MemoryKind, to: MemoryKind) -> Option<(&'static str, &'static str)> {
-    use MemoryKind::Pinned;
-    match (from, to) {
-        (Pinned, to) if !to.is_on_host() => Some(("H2D", "pinned")),
-        (from, Pinned) if !from.is_on_host() => Some(("D2H", "pinned")),
-        (from, to) => match (from.is_on_host(), to.is_on_host()) {
-            (true, false) => Some(("H2D", "pageable")),
-            (false, true) => Some(("D2H", "pageable")),
-            (false, false) => Some(("D2D", "")),
-            (true, true) => None,
-        },
+fn route(kind: &WorkKind) -> Option<(&'static str, &'static str)> {
+    match (kind.crossing(), kind) {
+        (Some((way, MemoryKind::Pinned)), _) => Some((way.name(), "pinned")),
+        (Some((way, _)), _) => Some((way.name(), "pageable")),
+        (None, WorkKind::Copy { from, .. }) => (!from.is_on_host()).then_some(("D2D", "")),
+        (None, _) => None,
     }
 }
 
 /// The mean times of a few sizes, from the smallest to the largest.
 fn few(times: &BTreeMap<u64, Vec<f64>>) -> Vec<(u64, f64)> {
-    let all: Vec<(u64, f64)> = times.iter().map(|(&bytes, times)| (bytes, mean(times))).collect();
-    let mut all = all;
+    let means = times.iter().map(|(&bytes, times)| (bytes, mean(times)));
+    let mut all: Vec<(u64, f64)> = means.collect();
     // A copy takes no longer than a larger one: what says otherwise was held up by something.
     let mut least = f64::INFINITY;
     for (_, ns) in all.iter_mut().rev() {

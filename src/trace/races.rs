@@ -9,7 +9,6 @@
 //! it depends on the kernel.
 
 use super::{CallKind, StreamKey, Trace, WorkKind};
-use crate::machine::Direction;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -234,28 +233,5 @@ fn merge(clock: &mut Clock, other: &Clock) {
     for (&stream, &number) in other {
         let known = clock.entry(stream).or_default();
         *known = (*known).max(number);
-    }
-}
-
-impl Trace {
-    /// An operation of a GPU in words: what it is, and its stream.
-    pub fn named(&self, work: usize) -> String {
-        let work = &self.work[work];
-        let stream = work.stream.stream;
-        match &work.kind {
-            WorkKind::Kernel { name, .. } => {
-                format!("kernel `{}` in stream {stream}", super::spell::short(name))
-            }
-            WorkKind::Copy { bytes, .. } => {
-                let way = match super::hidden::crossing(&work.kind) {
-                    Some((Direction::HostToDevice, _)) => "H2D",
-                    Some((Direction::DeviceToHost, _)) => "D2H",
-                    None => "D2D",
-                };
-                let size = bytes.map_or_else(String::new, |bytes| format!(" of {bytes}"));
-                format!("{way} copy{size} in stream {stream}")
-            }
-            WorkKind::Clear { .. } => format!("memset in stream {stream}"),
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! The value that every importer makes.
 
+use crate::machine::Direction;
 use crate::units::{Bytes, Instant, words};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -242,6 +243,25 @@ impl StreamKey {
     /// Whether it is the legacy default stream.
     pub const fn is_default(self) -> bool {
         self.stream == DEFAULT_STREAMS[0] || self.stream == DEFAULT_STREAMS[1]
+    }
+}
+
+impl WorkKind {
+    /// The direction of a copy between host and GPU, and the memory on the host.
+    pub const fn crossing(&self) -> Option<(Direction, MemoryKind)> {
+        match *self {
+            Self::Copy { from, to, .. } => match (from.is_on_host(), to.is_on_host()) {
+                (true, false) => Some((Direction::HostToDevice, from)),
+                (false, true) => Some((Direction::DeviceToHost, to)),
+                _ => None,
+            },
+            Self::Kernel { .. } | Self::Clear { .. } => None,
+        }
+    }
+
+    /// Whether it is a copy that the driver stages.
+    pub fn is_staged(&self) -> bool {
+        self.crossing().is_some_and(|(_, memory)| memory != MemoryKind::Pinned)
     }
 }
 

@@ -4,7 +4,7 @@ use super::commands::hallway;
 use super::predicted::{calibrated, repository};
 use hallway::fit::Like;
 use hallway::scenario::Workload;
-use hallway::study::{Replay, own_prices};
+use hallway::study::{own_prices, replay};
 use hallway::trace::{
     CallKind, CopyPlaces, DeviceWork, HostCall, HostThread, MemoryKind, Origin, Reason, Spelling,
     StreamKey, Trace, WorkKind, read,
@@ -220,7 +220,7 @@ fn replayed_traces_take_what_was_recorded() {
         let trace = read(&path).unwrap_or_else(|error| panic!("{error}"));
         let profile = own_prices(&trace, std::slice::from_ref(&like)).expect("it has times");
         let how = Spelling { each_call: true, ..Spelling::default() };
-        let replay = Replay::of(&trace, 0..trace.calls.len(), how, &profile);
+        let replay = replay(&trace, 0..trace.calls.len(), how, &profile);
         let replay = replay.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         println!("{}: {:+.1}%", path.display(), 100.0 * replay.error());
         errors.push(replay.error().abs());

@@ -1,7 +1,7 @@
 //! The kernels of a spelled program: one for each name and grid.
 
-use crate::kernels::Kernel;
 use crate::stats::median;
+use crate::trace::names::short;
 use crate::trace::{DeviceWork, Trace, WorkKind};
 use crate::units::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,34 +115,5 @@ fn kind(work: &DeviceWork) -> Option<Kind<'_>> {
     match &work.kind {
         WorkKind::Kernel { name, grid, block, .. } => Some((name, *grid, *block)),
         WorkKind::Copy { .. } | WorkKind::Clear { .. } => None,
-    }
-}
-
-/// The name of a kernel without its types: `elementwise_kernel` for
-/// `void at::native::elementwise_kernel<4, …>(int, …)`.
-pub fn short(full: &str) -> String {
-    let before = full.split(['<', '(']).next().unwrap_or(full);
-    let last = before.rsplit("::").next().unwrap_or(before).rsplit(' ').next().unwrap_or(before);
-    let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let plain: String = last.chars().filter(is_plain).take(60).collect();
-    match plain.as_str() {
-        "" => "kernel".to_owned(),
-        // The library has that name.
-        name if Kernel::from_name(name).is_some() => format!("{name} of the trace"),
-        _ => plain,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn names_lose_their_types() {
-        let full = "void at::native::vectorized_elementwise_kernel<4, at::native::X>(int, float)";
-        assert_eq!(short(full), "vectorized_elementwise_kernel");
-        assert_eq!(short("cudnn_ampere_scudnn_128x64_relu"), "cudnn_ampere_scudnn_128x64_relu");
-        assert_eq!(short("scale(float*, int)"), "scale of the trace");
-        assert_eq!(short("(anonymous namespace)::f"), "kernel");
     }
 }

@@ -13,12 +13,11 @@ mod memory;
 mod naming;
 
 use self::kernels::Kernels;
-pub(super) use self::kernels::short;
 use self::memory::Memory;
 use self::naming::{CAPTURED, Streams, Threads};
 use super::{CallKind, MemoryKind, StreamKey, Trace, WorkKind};
 use crate::units::{Bytes, Instant, Span};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -43,8 +42,6 @@ pub struct Spelled {
     /// For each call of the program's body that asks for something of a GPU, the position in
     /// [`Trace::work`] of what it asked for, in the order of the calls.
     pub asked: Vec<usize>,
-    /// Calls that are not spelled out: the host's time for them is work.
-    pub as_work: usize,
 }
 
 impl Trace {
@@ -64,14 +61,14 @@ impl Trace {
         let on = self.gpus.iter().find_map(|gpu| gpu.name.as_deref());
         let on = on.map_or_else(String::new, |gpu| format!(", recorded on {gpu}"));
         let text = writer.text(name, &format!("{}{on}", self.origin));
-        let Writer { asked, as_work, .. } = writer;
-        Spelled { text, recorded: end.since(begin.min(end)), asked, as_work }
+        let Writer { asked, .. } = writer;
+        Spelled { text, recorded: end.since(begin.min(end)), asked }
     }
 
     /// The process that asks for most of the GPU's work among some calls.
     fn busiest_process(&self, calls: &Range<usize>) -> u64 {
         let asked = self.work.iter().filter(|work| work.call.is_some_and(|at| calls.contains(&at)));
-        let mut sums = std::collections::BTreeMap::<u64, Span>::new();
+        let mut sums = BTreeMap::<u64, Span>::new();
         for work in asked {
             *sums.entry(work.stream.process).or_default() += work.end.since(work.start);
         }
@@ -105,7 +102,6 @@ struct Writer<'t> {
     gpus: Vec<u32>,
     lines: Vec<String>,
     asked: Vec<usize>,
-    as_work: usize,
     /// The stream of the graph whose nodes are being spelled out. They run there one after the
     /// other: a trace does not say what a node waits for.
     graph_stream: Option<StreamKey>,
@@ -130,7 +126,6 @@ impl<'t> Writer<'t> {
             recorded_events: BTreeSet::new(),
             lines: Vec::new(),
             asked: Vec::new(),
-            as_work: 0,
             graph_stream: None,
             is_waited: true,
         }
@@ -162,7 +157,6 @@ impl<'t> Writer<'t> {
         let call = &trace.calls[at];
         let lines = self.lines_of(at);
         if lines.is_empty() {
-            self.as_work += 1;
             return;
         }
         let thread = self.threads.of_call(call);
@@ -182,14 +176,9 @@ impl<'t> Writer<'t> {
 
     /// Whether a call only asks for something, and waits for nothing.
     fn returns_at_once(&self, at: usize) -> bool {
-        let copies = self.asked_for[at].iter().map(|&work| &self.trace.work[work].kind);
-        let is_pageable = |kind: MemoryKind| kind.is_on_host() && kind != MemoryKind::Pinned;
-        let is_staged = |kind: &WorkKind| match *kind {
-            WorkKind::Copy { from, to, .. } => is_pageable(from) || is_pageable(to),
-            _ => false,
-        };
+        let mut asked = self.asked_for[at].iter().map(|&work| &self.trace.work[work].kind);
         match self.trace.calls[at].kind {
-            CallKind::Copy { blocking, .. } => !blocking && !copies.into_iter().any(is_staged),
+            CallKind::Copy { blocking, .. } => !blocking && !asked.any(WorkKind::is_staged),
             CallKind::Launch { .. }
             | CallKind::Clear { .. }
             | CallKind::Record { .. }
@@ -280,15 +269,15 @@ impl<'t> Writer<'t> {
 
     /// The ranges of memory that a copy goes from and to.
     fn sides(&mut self, stream: StreamKey, kinds: [MemoryKind; 2], bytes: Bytes) -> [String; 2] {
-        let is_host = |kind: MemoryKind| kind.is_on_host();
-        let is_inside = !kinds.into_iter().any(is_host);
-        let pinned = self.how.pinned;
-        let mut side = |second: bool| match kinds[usize::from(second)] {
-            kind if kind == MemoryKind::Pinned || (pinned && is_host(kind)) => {
-                self.memory.host(stream, MemoryKind::Pinned, bytes, second)
+        let is_inside = !kinds.into_iter().any(MemoryKind::is_on_host);
+        let mut side = |second: bool| {
+            let kind = kinds[usize::from(second)];
+            if !kind.is_on_host() {
+                return self.memory.device(stream, bytes, second && is_inside);
             }
-            kind if is_host(kind) => self.memory.host(stream, MemoryKind::Pageable, bytes, second),
-            _ => self.memory.device(stream, bytes, second && is_inside),
+            let is_pinned = self.how.pinned || kind == MemoryKind::Pinned;
+            let kind = if is_pinned { MemoryKind::Pinned } else { MemoryKind::Pageable };
+            self.memory.host(stream, kind, bytes, second)
         };
         [side(false), side(true)]
     }

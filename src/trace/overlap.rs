@@ -79,7 +79,7 @@ impl Trace {
             Busy::of(among.map(|work| [work.start.max(begin), work.end.min(end)]))
         };
         let kernels = is(|kind| matches!(kind, WorkKind::Kernel { .. }));
-        let copies = is(|kind| crossing(kind).is_some());
+        let copies = is(|kind| kind.crossing().is_some());
         let span = end.since(begin);
         let both: Span = copies.parts.iter().map(|&part| kernels.within(part)).sum();
         let idle = span.saturating_sub(kernels.all() + copies.all().saturating_sub(both));
@@ -93,7 +93,7 @@ impl Trace {
         let mut found: BTreeMap<Key, (CopySite, BTreeMap<Reason, Span>)> = BTreeMap::new();
         for &at in asked {
             let work = &self.work[at];
-            let Some((direction, memory)) = crossing(&work.kind) else { continue };
+            let Some((direction, memory)) = work.kind.crossing() else { continue };
             let WorkKind::Copy { bytes, .. } = work.kind else { continue };
             let range = work.call.and_then(|call| ranges[call].clone());
             let time = work.end.since(work.start);
@@ -170,19 +170,6 @@ impl CopySite {
     }
 }
 
-/// The direction of a copy between host and GPU, and the memory on the host.
-pub(super) fn crossing(kind: &WorkKind) -> Option<(Direction, MemoryKind)> {
-    let is_device = |kind| matches!(kind, MemoryKind::Device | MemoryKind::Array);
-    match *kind {
-        WorkKind::Copy { from, to, .. } => match (is_device(from), is_device(to)) {
-            (false, true) => Some((Direction::HostToDevice, from)),
-            (true, false) => Some((Direction::DeviceToHost, to)),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 /// When something was busy: parts that do not touch, in order.
 #[derive(Debug, Default)]
 struct Busy {
@@ -233,7 +220,7 @@ impl<'t> Lookup<'t> {
         let mut copies: BTreeMap<(u64, u32, Direction), Vec<usize>> = BTreeMap::new();
         for (at, work) in trace.work.iter().enumerate() {
             let StreamKey { process, device, .. } = work.stream;
-            match (&work.kind, crossing(&work.kind)) {
+            match (&work.kind, work.kind.crossing()) {
                 (WorkKind::Kernel { .. }, _) => {
                     kernels.entry((process, device)).or_default().push(at);
                 }
@@ -278,8 +265,7 @@ impl<'t> Lookup<'t> {
         if let CallKind::Copy { blocking: true, .. } = call.kind {
             return Some(Reason::Blocking);
         }
-        let is_pageable = crossing(&work.kind).is_some_and(|one| one.1 == MemoryKind::Pageable);
-        if is_held && is_pageable {
+        if is_held && work.kind.is_staged() {
             return Some(Reason::Pageable);
         }
         let next = &self.trace.calls[self.next[position]?];
@@ -318,13 +304,13 @@ impl<'t> Lookup<'t> {
         let stream = self.trace.work[kernel].stream;
         let before = self.trace.work[..kernel].iter().rev().take(LOOKED_BACK);
         let before = before.into_iter().find(|one| one.stream == stream);
-        before.is_some_and(|one| crossing(&one.kind).is_some() && one.end > work.start)
+        before.is_some_and(|one| one.kind.crossing().is_some() && one.end > work.start)
     }
 
     /// Whether the copy could have begun earlier, beside a kernel, but for another copy.
     fn engine_was_busy(&self, at: usize, work: &DeviceWork) -> bool {
         let StreamKey { process, device, .. } = work.stream;
-        let Some((way, _)) = crossing(&work.kind) else { return false };
+        let Some((way, _)) = work.kind.crossing() else { return false };
         let asked = work.call.map_or(work.start, |call| self.trace.calls[call].end);
         let Some(copies) = self.copies.get(&(process, device, way)) else { return false };
         let place = copies.partition_point(|&copy| copy < at);

@@ -1,0 +1,94 @@
+//! What a trace shows, and what a simulator makes of it.
+
+use super::super::profiles::LoadedProfile;
+use super::super::{Failure, Outcome, import, print};
+use super::{ExplainArguments, predicting};
+use crate::compare::Replay;
+use crate::fit::Like;
+use crate::report::{folded, traced};
+use crate::study::{ReplayError, own_prices, replay};
+use crate::trace::{CopySite, Reason, Spelling, Trace};
+use std::ops::Range;
+
+pub(super) fn explain(
+    arguments: &ExplainArguments,
+    width: Option<usize>,
+) -> Result<Outcome, Failure> {
+    refuse_what_plans_have(arguments)?;
+    let found = predicting(arguments).profile();
+    // Without one that was named, the trace's own prices do.
+    let found = if arguments.profile.is_some() { Some(found?) } else { found.ok() };
+    let trace = import::read_trace(&arguments.scenario)?;
+    let pass = trace.pass();
+    let whole = 0..trace.calls.len();
+    let calls = match &pass {
+        Some(pass) => pass.turns[pass.steady][0]..pass.turns[pass.steady][1],
+        None => whole.clone(),
+    };
+    let account = trace.account(calls.clone());
+    let mut text = traced::account(&trace, pass.as_ref(), &account, width);
+    let is_held = |site: &CopySite| site.reason == Some(Reason::Pageable);
+    if let Some(found) = found.as_ref().filter(|_| account.sites.iter().any(is_held))
+        && let Some([as_it_is, pinned]) = with_pinned(&trace, calls, found)
+    {
+        let gpu = &found.profile.machine.gpu;
+        text += &folded(&traced::pinned(gpu, &as_it_is, &pinned), width);
+    }
+    let is_named = arguments.profile.is_some();
+    // A pass alone would lack what the one before it left running.
+    let replayed = match as_recorded(&trace, whole, found, is_named) {
+        Ok(replay) => traced::replayed(&replay),
+        Err(why) => format!("\nIt cannot be simulated: {why}.\n"),
+    };
+    print(&(text + &folded(&replayed, width)))
+}
+
+/// Refuses arguments that mean nothing for a trace.
+fn refuse_what_plans_have(arguments: &ExplainArguments) -> Result<(), Failure> {
+    let ExplainArguments { plan, all, times, program, .. } = arguments;
+    let given = [
+        ("--plan", plan.is_some()),
+        ("--all", *all),
+        ("--times", *times),
+        ("--program", program.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((argument, _)) => Err(Failure::refused(
+            format!("{argument} is about a plan, and {} is a trace", arguments.scenario.display()),
+            "`hallway import` makes a scenario of the trace, which has a plan to explain",
+        )),
+    }
+}
+
+/// A part of a trace on the machine of a profile: as it is, and with pinned memory. `None` if the
+/// profile lacks what a call costs.
+fn with_pinned(trace: &Trace, calls: Range<usize>, found: &LoadedProfile) -> Option<[Replay; 2]> {
+    let played = |pinned| {
+        let how = Spelling { pinned, ..Spelling::default() };
+        replay(trace, calls.clone(), how, &found.profile).ok()
+    };
+    Some([played(false)?, played(true)?])
+}
+
+/// Plays calls again: on the machine of the profile that was named, or else on the trace's own as
+/// far as it tells.
+fn as_recorded(
+    trace: &Trace,
+    calls: Range<usize>,
+    found: Option<LoadedProfile>,
+    is_named: bool,
+) -> Result<Replay, ReplayError> {
+    match found {
+        Some(found) if is_named => replay(trace, calls, Spelling::default(), &found.profile),
+        found => {
+            let like = found.map(|found| Like {
+                from: found.path.display().to_string(),
+                profile: found.profile,
+            });
+            let profile = own_prices(trace, like.as_slice())?;
+            let how = Spelling { each_call: true, ..Spelling::default() };
+            replay(trace, calls, how, &profile)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What people call an operation of a GPU.
+
+use super::{Trace, WorkKind};
+use crate::kernels::Kernel;
+
+impl Trace {
+    /// An operation in words: what it is, and its stream.
+    pub fn named(&self, work: usize) -> String {
+        let work = &self.work[work];
+        let stream = work.stream.stream;
+        match &work.kind {
+            WorkKind::Kernel { name, .. } => format!("kernel `{}` in stream {stream}", short(name)),
+            WorkKind::Copy { bytes, .. } => {
+                let way = work.kind.crossing().map_or("D2D", |(way, _)| way.name());
+                let size = bytes.map_or_else(String::new, |bytes| format!(" of {bytes}"));
+                format!("{way} copy{size} in stream {stream}")
+            }
+            WorkKind::Clear { .. } => format!("memset in stream {stream}"),
+        }
+    }
+}
+
+/// The name of a kernel without its types: `elementwise_kernel` for
+/// `void at::native::elementwise_kernel<4, …>(int, …)`.
+pub fn short(full: &str) -> String {
+    let before = full.split(['<', '(']).next().unwrap_or(full);
+    let last = before.rsplit("::").next().unwrap_or(before).rsplit(' ').next().unwrap_or(before);
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let plain: String = last.chars().filter(is_plain).take(60).collect();
+    match plain.as_str() {
+        "" => "kernel".to_owned(),
+        // The library has that name.
+        name if Kernel::from_name(name).is_some() => format!("{name} of the trace"),
+        _ => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn names_lose_their_types() {
+        let full = "void at::native::vectorized_elementwise_kernel<4, at::native::X>(int, float)";
+        assert_eq!(short(full), "vectorized_elementwise_kernel");
+        assert_eq!(short("cudnn_ampere_scudnn_128x64_relu"), "cudnn_ampere_scudnn_128x64_relu");
+        assert_eq!(short("scale(float*, int)"), "scale of the trace");
+        assert_eq!(short("(anonymous namespace)::f"), "kernel");
+    }
+}
