@@ -80,7 +80,7 @@ enum Command {
     Evaluate(evaluate::EvaluateArguments),
     /// Turn a profiler's trace, or a recording, into a scenario to evaluate and change
     Import(import::ImportArguments),
-    /// Show what a plan does: its calls, its memory and its dependencies
+    /// Show what a plan does, or where the time of a trace goes and what to change
     Explain(explain::ExplainArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),

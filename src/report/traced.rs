@@ -1,11 +1,18 @@
 //! What a trace says: its loop, where a pass's time goes, and why copies were not hidden.
 
 use super::table::{Column, Table};
-use super::words::{fine_percent, folded, often, percent, plural, signed_percent};
+use super::words::{fine_percent, folded, often, percent, plural, signed_percent, times};
 use crate::compare::Replay;
 use crate::trace::{Account, CopySite, Pass, Spelled, Trace, WorkKind};
 use crate::units::{Bytes, Span};
 use std::fmt::Write;
+
+/// The share of the time from which on idleness is what to look at first.
+const MUCH: f64 = 0.25;
+/// The share of a time that a change has to gain to be one.
+const GAINS: f64 = 0.02;
+/// How many times as long as simulated a pass may take as recorded before that needs a reason.
+const FAR_LONGER: f64 = 1.5;
 
 /// The most rows of the table of copies.
 const MOST_SITES: usize = 12;
@@ -42,7 +49,7 @@ pub fn account(
         Some(pass) => format!("Pass {}, the one of median time, takes", pass.steady + 1),
         None => "The trace takes".to_owned(),
     };
-    text += &folded(&format!("\n{what} {}", where_it_goes(account)), width);
+    text += &folded(&format!("\n{what} {}{}", where_it_goes(account), idleness(account)), width);
     if !account.sites.is_empty() {
         text += "\n";
         text += &sites(&account.sites, width);
@@ -82,16 +89,36 @@ fn races(trace: &Trace) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// What pinned memory would give on the machine of a profile: a pass as it is and pinned.
+/// What to change, as far as it was simulated: pinned memory on the machine of a profile.
 pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay) -> String {
     let [after, before] = [pinned, as_it_is].map(|one| one.simulated);
+    let recorded = as_it_is.recorded;
+    let gains = 1.0 - after.nanos_f64() / before.nanos_f64().max(1.0);
+    let change = match gains {
+        GAINS.. => format!(
+            "Change: pin the host memory (`pin_memory()` and `non_blocking=True`, or \
+             `cudaHostAlloc`). It would take {after} instead of {before}"
+        ),
+        _ => format!("Pinned memory would gain nothing: {after} instead of {before}"),
+    };
+    let longer = recorded.nanos_f64() / before.nanos_f64().max(1.0);
+    let rest = match longer {
+        FAR_LONGER.. => format!(
+            " Recorded were {recorded}, {} times as long: copies to new memory, whose pages nobody \
+             has touched, take that long. Copy into the same memory again.",
+            times(longer)
+        ),
+        _ => format!(" {recorded} was recorded under the profiler."),
+    };
     format!(
-        "\nWith pinned memory, it would take {after} instead of {before}: both simulated with the \
-         prices of {gpu}'s profile, without a profiler and with memory that was used before ({} \
-         was recorded).\n",
-        as_it_is.recorded
+        "\n{change}: both simulated with the prices of {gpu}'s profile, with memory that was used \
+         before, and without what pinning takes once.{rest}\n"
     )
 }
+
+/// Where other changes can be tried.
+pub const OTHER_CHANGES: &str = "\nNo other change is worked out yet. `hallway import` makes a \
+     scenario of the trace, to change and to evaluate.\n";
 
 /// What a simulator made of it, beside what was recorded.
 pub fn replayed(replay: &Replay) -> String {
@@ -151,6 +178,20 @@ fn where_it_goes(of: &Account) -> String {
     parts.sort_by_key(|part| std::cmp::Reverse(part.0));
     let parts: Vec<String> = parts.into_iter().map(|part| part.1).collect();
     format!("{}: {}.\n", of.span, parts.join("; "))
+}
+
+/// What the host did while no GPU did anything, where that is much of the time.
+fn idleness(of: &Account) -> String {
+    let is_much = share(of.idle, of.span) > MUCH;
+    let Some(gap) = of.longest_gap.as_ref().filter(|_| is_much) else { return String::new() };
+    let length = gap.length;
+    let host = match &gap.in_call {
+        Some((name, time)) => format!("was in `{name}` for {time} of it"),
+        None => "was mostly in no call to CUDA".to_owned(),
+    };
+    format!(
+        "The GPU idled longest for {length}, in which the host {host}: no copy can gain that.\n"
+    )
 }
 
 fn sites(sites: &[CopySite], width: Option<usize>) -> String {

@@ -18,8 +18,19 @@ pub struct Account {
     /// While both did, and while neither did.
     pub both: Span,
     pub idle: Span,
+    /// The longest time in which neither did.
+    pub longest_gap: Option<Gap>,
     /// Copies by the place in the program that makes them, the worst first.
     pub sites: Vec<CopySite>,
+}
+
+/// A time in which no GPU did anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    pub length: Span,
+    /// The function that the host was in for most of it, and for how long. `None` if it was in no
+    /// call to CUDA.
+    pub in_call: Option<(Arc<str>, Span)>,
 }
 
 /// Copies of one kind, made in one place of the program.
@@ -83,8 +94,28 @@ impl Trace {
         let span = end.since(begin);
         let both: Span = copies.parts.iter().map(|&part| kernels.within(part)).sum();
         let idle = span.saturating_sub(kernels.all() + copies.all().saturating_sub(both));
-        let sites = self.sites(&asked);
-        Account { span, kernels: kernels.all(), copies: copies.all(), both, idle, sites }
+        let busy = is(|_| true);
+        Account {
+            span,
+            kernels: kernels.all(),
+            copies: copies.all(),
+            both,
+            idle,
+            longest_gap: busy.longest_gap([begin, end]).map(|gap| self.gap(gap)),
+            sites: self.sites(&asked),
+        }
+    }
+
+    fn gap(&self, [start, end]: [Instant; 2]) -> Gap {
+        let mut within: BTreeMap<&Arc<str>, Span> = BTreeMap::new();
+        for call in self.calls.iter().filter(|call| call.begin < end && call.end > start) {
+            let part = call.end.min(end).since(call.begin.max(start));
+            *within.entry(&call.function).or_default() += part;
+        }
+        let length = end.since(start);
+        let most = within.into_iter().max_by_key(|&(_, time)| time);
+        let most = most.filter(|(_, time)| *time * 2 > length);
+        Gap { length, in_call: most.map(|(name, time)| (name.clone(), time)) }
     }
 
     fn sites(&self, asked: &[usize]) -> Vec<CopySite> {
@@ -191,6 +222,15 @@ impl Busy {
 
     fn all(&self) -> Span {
         self.parts.iter().map(|&[start, end]| end.since(start)).sum()
+    }
+
+    /// The longest part of a time in which it was not.
+    fn longest_gap(&self, [begin, end]: [Instant; 2]) -> Option<[Instant; 2]> {
+        let starts = std::iter::once(begin).chain(self.parts.iter().map(|part| part[1]));
+        let ends = self.parts.iter().map(|part| part[0]).chain([end]);
+        let gaps = starts.zip(ends).filter(|(start, end)| start < end);
+        let longest = gaps.max_by_key(|&(start, end)| (end.since(start), std::cmp::Reverse(start)));
+        longest.map(|(start, end)| [start, end])
     }
 
     /// How much of a time it was busy.

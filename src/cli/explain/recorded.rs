@@ -34,6 +34,7 @@ pub(super) fn explain(
         let gpu = &found.profile.machine.gpu;
         text += &folded(&traced::pinned(gpu, &as_it_is, &pinned), width);
     }
+    text += &folded(traced::OTHER_CHANGES, width);
     let is_named = arguments.profile.is_some();
     // A pass alone would lack what the one before it left running.
     let replayed = match as_recorded(&trace, whole, found, is_named) {
