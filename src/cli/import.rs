@@ -99,7 +99,7 @@ impl ImportArguments {
         let whole = 0..trace.calls.len();
         let Some(pass) = pass.filter(|_| !self.all) else {
             return match self.pass {
-                Some(_) if !self.all => Err(Failure::refused(
+                Some(_) => Err(Failure::refused(
                     format!("{} has no loop", self.trace.display()),
                     "leave out --pass to import all of it",
                 )),

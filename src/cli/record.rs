@@ -162,8 +162,8 @@ fn unused(name: &str) -> Failure {
     Failure::told(
         ProblemKind::Unanswered,
         format!("{name} did not use CUDA: nothing was recorded"),
-        "check that it runs on the GPU, and that nothing clears CUDA_INJECTION64_PATH before it \
-         starts the process that does",
+        "check that it runs on the GPU, that nothing clears CUDA_INJECTION64_PATH before it starts \
+         the process that does, and that this process may write beside the output",
     )
 }
 

@@ -140,6 +140,9 @@ fn start() {
     }
 }
 
+/// The version of CUPTI's interface in CUDA 11.8, the oldest one whose records are known.
+const OLDEST: u32 = 18;
+
 /// A CUPTI that works, with its callbacks if nobody else has them.
 fn find() -> Result<(Cupti, Option<Subscriber>), (Note, String)> {
     let mut why = (
@@ -149,6 +152,11 @@ fn find() -> Result<(Cupti, Option<Subscriber>), (Note, String)> {
             .to_owned(),
     );
     for cupti in Cupti::candidates() {
+        if cupti.version() < OLDEST {
+            let text = "is older than CUPTI of CUDA 11.8, whose records are other ones";
+            why = (Note::NoCupti, format!("{} {text}", cupti.name));
+            continue;
+        }
         match cupti.subscribe(CALLBACK) {
             Ok(subscriber) => return Ok((cupti, Some(subscriber))),
             Err(TAKEN) => return Ok((cupti, None)),

@@ -139,8 +139,7 @@ fn head(trace: &Trace) -> String {
         trace.work.iter().filter(|work| wanted(&work.kind)).count() as u64
     };
     let kernels = plural(count(|kind| matches!(kind, WorkKind::Kernel { .. })), "kernel");
-    let copies = count(|kind| matches!(kind, WorkKind::Copy { .. }));
-    let copies = if copies == 1 { "1 copy".to_owned() } else { format!("{copies} copies") };
+    let copies = plural(count(|kind| matches!(kind, WorkKind::Copy { .. })), "copy");
     let gpus: Vec<&str> = trace.gpus.iter().filter_map(|gpu| gpu.name.as_deref()).collect();
     let on = match gpus.first() {
         Some(name) if gpus.len() == 1 => format!(" on {name}"),
@@ -205,8 +204,7 @@ fn sites(sites: &[CopySite], width: Option<usize>) -> String {
     };
     let place = |site: &CopySite| {
         let name = site.range.as_deref().unwrap_or("-");
-        let plain = name.chars().filter(|c| !c.is_control()).take(60);
-        plain.collect::<String>()
+        name.chars().take(60).collect::<String>()
     };
     let rate = |site: &CopySite| rate(site.all_bytes, site.time);
     let reason = |site: &CopySite| site.reason.map_or("-", |reason| reason.name());

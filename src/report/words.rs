@@ -100,8 +100,11 @@ pub(super) fn often(number: u64) -> String {
     }
 }
 
-/// `1 run`, `2 runs`, `3 passes`.
+/// `1 run`, `2 runs`, `3 passes`, `4 copies`.
 pub(super) fn plural(number: u64, noun: &str) -> String {
+    if let (true, Some(stem)) = (number != 1, noun.strip_suffix('y')) {
+        return format!("{number} {stem}ies");
+    }
     let ending = match (number, noun.ends_with('s')) {
         (1, _) => "",
         (_, true) => "es",

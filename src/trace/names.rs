@@ -1,9 +1,39 @@
 //! What people call an operation of a GPU.
 
 use super::{Trace, WorkKind};
+use crate::files::without_controls;
 use crate::kernels::Kernel;
 
+/// Whether a text cannot stand in one line as it is.
+fn is_foul(text: &str) -> bool {
+    text.contains(char::is_control) || without_controls(text) != text
+}
+
+fn cleaned(text: &str) -> String {
+    without_controls(text).replace(char::is_control, " ")
+}
+
 impl Trace {
+    /// Replaces what would end a line or steer a terminal: names go into answers and into files
+    /// that are read again.
+    pub(super) fn clean_names(&mut self) {
+        let gpus = self.gpus.iter_mut().map(|gpu| &mut gpu.name);
+        let threads = self.threads.iter_mut().map(|thread| &mut thread.name);
+        let texts = gpus.chain(threads).chain([&mut self.origin.version]);
+        for text in texts.flatten().filter(|text| is_foul(text)) {
+            *text = cleaned(text);
+        }
+        let functions = self.calls.iter_mut().map(|call| &mut call.function);
+        let kernels = self.work.iter_mut().filter_map(|work| match &mut work.kind {
+            WorkKind::Kernel { name, .. } => Some(name),
+            WorkKind::Copy { .. } | WorkKind::Clear { .. } => None,
+        });
+        let ranges = self.ranges.iter_mut().map(|range| &mut range.name);
+        for name in functions.chain(kernels).chain(ranges).filter(|name| is_foul(name)) {
+            *name = cleaned(name).into();
+        }
+    }
+
     /// An operation in words: what it is, and its stream.
     pub fn named(&self, work: usize) -> String {
         let work = &self.work[work];

@@ -70,11 +70,12 @@ words! {
     }
 }
 
-/// What counts as no part of a copy: 2%, or a microsecond.
+/// The share of a copy that counts as no part of it.
 const SMALL: f64 = 0.02;
 /// How many operations before a kernel are looked through for the one before it in its stream.
 const LOOKED_BACK: usize = 500;
-const INSTANT: Span = Span::from_micros(1);
+/// Two events that are so close count as one.
+const CLOSE: Span = Span::from_micros(1);
 
 impl Trace {
     /// Where the time of some calls goes.
@@ -310,7 +311,7 @@ impl<'t> Lookup<'t> {
         }
         let next = &self.trace.calls[self.next[position]?];
         let waits = next.kind.only_waits() && next.begin < work.end;
-        (waits && next.end + INSTANT >= work.end).then_some(Reason::HostWaited)
+        (waits && next.end + CLOSE >= work.end).then_some(Reason::HostWaited)
     }
 
     /// What the next kernel waited for.
@@ -329,13 +330,15 @@ impl<'t> Lookup<'t> {
         if launched.is_some_and(|launched| launched >= work.end) {
             return Reason::HostLate;
         }
-        match () {
-            () if kernel.stream == work.stream => Reason::SameStream,
-            () if self.waited_for_another(next, work) => Reason::OtherCopy,
-            () if self.is_blocking && (work.stream.is_default() || kernel.stream.is_default()) => {
-                Reason::DefaultStream
-            }
-            () => Reason::Event,
+        let other = kernel.stream;
+        if other == work.stream {
+            Reason::SameStream
+        } else if self.waited_for_another(next, work) {
+            Reason::OtherCopy
+        } else if self.is_blocking && (work.stream.is_default() || other.is_default()) {
+            Reason::DefaultStream
+        } else {
+            Reason::Event
         }
     }
 
@@ -358,8 +361,8 @@ impl<'t> Lookup<'t> {
             return false;
         };
         let is_other = before.stream != work.stream;
-        let is_behind = before.end + INSTANT * 10 >= work.start && before.end > asked;
+        let is_behind = before.end + CLOSE * 10 >= work.start && before.end > asked;
         let could_hide = self.kernels_of(work.stream).within([asked.min(work.start), work.start]);
-        is_other && is_behind && could_hide > INSTANT
+        is_other && is_behind && could_hide > CLOSE
     }
 }

@@ -38,9 +38,10 @@ const COVERED: f64 = 0.3;
 const MAY_BE_OTHERS: f64 = 0.3;
 /// The share of a turn's calls that may be others than the usual ones.
 const MAY_DIFFER: f64 = 0.05;
-/// The most calls that are tried as dividers, and of those that recur equally often: these mostly
-/// divide the trace into the same turns, which begin elsewhere.
+/// The most calls that are tried as dividers.
 const TRIED: usize = 150;
+/// The most that are tried of those that recur equally often: they mostly divide the trace into the
+/// same turns, which begin elsewhere.
 const TRIED_OF_EQUALS: usize = 6;
 
 impl Trace {

@@ -7,13 +7,15 @@ use crate::units::{Bytes, Instant};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A GPU that no data sheet is known of, and whose trace does not say more.
+/// What a GPU is taken to have of which no data sheet is known.
 const MULTIPROCESSORS: u32 = 100;
+/// Its memory: a trace needs less than that was there.
 const DEVICE_MEMORY: Bytes = Bytes::new(16 << 30);
 
-/// Nanoseconds that a synchronisation takes where the trace does not tell, and that the driver
-/// takes at least to stage a copy: about what an H200's host takes.
+/// Nanoseconds that a synchronisation takes where the trace does not tell: about what it takes an
+/// H200's host.
 const USUAL_SYNCHRONIZE: f64 = 5e3;
+/// Nanoseconds that the driver takes at least to stage a copy, on such a host.
 const LEAST_STAGED: f64 = 2e3;
 
 /// What tables call a synchronisation with a stream that has nothing left to do.
@@ -30,7 +32,7 @@ const BESIDE: f64 = 1.09;
 
 /// Nanoseconds: a call that takes longer has waited for something.
 const LONGEST_CALL: f64 = 1e7;
-/// And a synchronisation that takes longer than this has found something to do.
+/// Nanoseconds: a synchronisation that takes longer has found something to wait for.
 const LONGEST_IDLE: f64 = 1e5;
 
 /// The most sizes of one kind of copy that a table has.
@@ -44,7 +46,6 @@ impl Trace {
         let model = GpuModel::named(name);
         let multiprocessors = model.map_or(MULTIPROCESSORS, |model| model.multiprocessors);
         let memory = model.map_or(DEVICE_MEMORY, GpuModel::device_memory);
-        let name: String = name.chars().filter(|c| !c.is_control()).collect();
         let mut text = format!(
             "# Times in a trace of {}.\n# gpu = {name}\n# multiprocessors = {multiprocessors}\n\
              # device_memory = {} B\npath,memory,bytes,until,footprint,concurrent,call,seconds\n",

@@ -38,9 +38,9 @@ struct Use {
     writes: Option<bool>,
 }
 
-/// The most operations that may be in flight before the oldest are taken to be done: more than a
-/// stream of CUDA takes before a launch blocks.
-const MOST_IN_FLIGHT: usize = 1024;
+/// The most uses of memory by operations in flight. Beyond that, the oldest are taken to be done: a
+/// launch blocks when a stream holds some hundreds, and comparing with more takes long.
+const MOST_IN_FLIGHT: usize = 4096;
 
 impl Trace {
     /// The pairs of operations that nothing orders, one of each kind. Empty for traces without
@@ -99,7 +99,9 @@ impl<'t> Walk<'t> {
         }
         match call.kind {
             CallKind::Copy { blocking: true, .. } => {
-                let streams = works.iter().map(|&work| self.trace.work[work].stream);
+                let held = works.iter().map(|&work| &self.trace.work[work]);
+                let held = held.filter(|work| work.kind.holds_blocking_call());
+                let streams = held.map(|work| work.stream);
                 streams.collect::<Vec<_>>().into_iter().for_each(|stream| self.host_waits(stream));
             }
             CallKind::Record { event, stream: Some(stream) } => {

@@ -23,16 +23,24 @@ pub fn read(path: &Path) -> Result<Trace, TraceError> {
     let mut file = File::open(path).map_err(failed)?;
     let head = head_of(&mut file).map_err(failed)?;
     let whole = Cursor::new(head.clone()).chain(file);
-    match Format::of(&head) {
+    let read = match Format::of(&head) {
         Some(Format::Gzip) => read_packed(path, MultiGzDecoder::new(whole)),
         Some(format) => read_as(format, path, Limited::of_trace(whole), false),
         None if head.is_empty() => Err(TraceError::Empty { file: path.to_owned() }),
         None => Err(unknown(path, &head)),
-    }
+    };
+    read.map(|mut trace| {
+        trace.clean_names();
+        trace
+    })
 }
 
-/// Whether a file is a trace and not a text that a person wrote. One that cannot be read is none.
+/// Whether a file is a trace and not a text that a person wrote. One that cannot be read is none,
+/// and neither is a pipe: what is read from one is gone.
 pub fn is_trace(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
     let head = File::open(path).and_then(|mut file| head_of(&mut file));
     head.is_ok_and(|head| Format::of(&head).is_some())
 }
@@ -41,10 +49,6 @@ fn read_packed(path: &Path, unpacked: impl Read) -> Result<Trace, TraceError> {
     let mut unpacked = Limited::of_trace(unpacked);
     let head = head_of(&mut unpacked).map_err(|error| unpacking(path, &error, 0))?;
     match Format::of(&head) {
-        Some(Format::Gzip) => {
-            let hint = "it is gzipped twice: unpack it once (gunzip)";
-            Err(TraceError::Unknown { file: path.to_owned(), hint })
-        }
         Some(format) => read_as(format, path, Cursor::new(head).chain(unpacked), true),
         None if head.is_empty() => Err(TraceError::Empty { file: path.to_owned() }),
         None => Err(unknown(path, &head)),
@@ -72,7 +76,7 @@ fn read_as(
 fn read_own(path: &Path, mut content: impl Read) -> Result<Trace, TraceError> {
     let mut bytes = Vec::new();
     let read = content.by_ref().take(MOST_RECORDED + 1).read_to_end(&mut bytes);
-    read.map_err(|source| TraceError::Read { file: path.to_owned(), source })?;
+    read.map_err(|error| unpacking(path, &error, bytes.len() as u64))?;
     if bytes.len() as u64 > MOST_RECORDED {
         return Err(TraceError::TooLarge { file: path.to_owned(), most: MOST_RECORDED });
     }
@@ -124,8 +128,13 @@ impl Format {
         ];
         let marked = marks.into_iter().find(|(mark, _)| head.starts_with(mark));
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-        let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
-        let is_json = matches!(first, Some(b'{' | b'['));
+        let mut marks = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+        // A table of TOML begins with a bracket, too: an array of events has an object in it.
+        let is_json = match [marks.next(), marks.next()] {
+            [Some(b'{'), _] => true,
+            [Some(b'['), second] => matches!(second, Some(b'{' | b']')),
+            _ => false,
+        };
         marked.map(|(_, format)| format).or(is_json.then_some(Self::Json))
     }
 }

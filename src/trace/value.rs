@@ -259,6 +259,12 @@ impl WorkKind {
         }
     }
 
+    /// Whether a function that waits by definition waits for it: copies inside a GPU do not hold the
+    /// host (CUDA Driver API, "API synchronization behavior").
+    pub const fn holds_blocking_call(&self) -> bool {
+        self.crossing().is_some()
+    }
+
     /// Whether it is a copy that the driver stages.
     pub fn is_staged(&self) -> bool {
         self.crossing().is_some_and(|(_, memory)| memory != MemoryKind::Pinned)
@@ -279,6 +285,27 @@ impl CallKind {
             | Self::Allocate { stream, .. }
             | Self::Free { stream, .. }
             | Self::Prefetch { stream, .. } => *stream,
+            Self::SynchronizeEvent { .. }
+            | Self::SynchronizeDevice
+            | Self::Register { .. }
+            | Self::Unregister { .. }
+            | Self::Other => None,
+        }
+    }
+
+    /// Where it says its stream, if calls of its kind have one.
+    pub const fn stream_mut(&mut self) -> Option<&mut Option<StreamKey>> {
+        match self {
+            Self::Copy { stream, .. }
+            | Self::Clear { stream, .. }
+            | Self::Launch { stream, .. }
+            | Self::LaunchGraph { stream }
+            | Self::Record { stream, .. }
+            | Self::Wait { stream, .. }
+            | Self::Synchronize { stream }
+            | Self::Allocate { stream, .. }
+            | Self::Free { stream, .. }
+            | Self::Prefetch { stream, .. } => Some(stream),
             Self::SynchronizeEvent { .. }
             | Self::SynchronizeDevice
             | Self::Register { .. }

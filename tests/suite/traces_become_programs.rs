@@ -7,7 +7,7 @@ use hallway::scenario::Workload;
 use hallway::study::{own_prices, replay};
 use hallway::trace::{
     CallKind, CopyPlaces, DeviceWork, HostCall, HostThread, MemoryKind, Origin, Reason, Spelling,
-    StreamKey, Trace, WorkKind, read,
+    StreamKey, Trace, WorkKind, is_trace, read,
 };
 use hallway::units::{Bytes, Instant, Span};
 use std::collections::BTreeMap;
@@ -282,4 +282,38 @@ fn missing_waits_are_named_and_no_others() {
         count += 1;
     }
     assert_eq!(count, 22);
+}
+
+#[test]
+fn scenarios_that_begin_with_a_table_are_no_traces() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string(repository().join("scenarios/stream-saxpy.toml"));
+    let text = text.expect("it is committed");
+    let is_comment = |line: &&str| !line.starts_with('#');
+    let text: Vec<&str> = text.lines().filter(is_comment).collect();
+    // Keys come before tables in TOML: so the first table here is an empty one.
+    for first in ["[plans]", "[[kernel]]"] {
+        let path = folder.path().join("scenario.toml");
+        std::fs::write(&path, format!("{first}\n{}", text.join("\n"))).expect("written");
+        assert!(!is_trace(&path), "{first}");
+    }
+    let path = folder.path().join("trace.json");
+    for text in ["{\"traceEvents\": []}", " [\n{\"ph\": \"X\"}]", "[]"] {
+        std::fs::write(&path, text).expect("written");
+        assert!(is_trace(&path), "{text}");
+    }
+}
+
+#[test]
+fn names_in_traces_do_not_break_files() {
+    let json = r#"[{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":1,
+        "dur":5,"args":{"correlation":1}},{"ph":"X","cat":"kernel","name":"a\u001b[31m\nb","pid":0,
+        "tid":7,"ts":7,"dur":40,"args":{"correlation":1,"device":0,"stream":7}}]"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("trace.json");
+    std::fs::write(&path, json).expect("written");
+    let trace = read(&path).expect("it is a trace");
+    let spelled = trace.spelled("names", 0..trace.calls.len(), Spelling::default());
+    assert!(!spelled.text.contains('\u{1b}'), "{}", spelled.text);
+    Workload::from_toml("names.toml", &spelled.text).expect("it can be read");
 }

@@ -1,11 +1,15 @@
 //! The arguments of a call, as CUPTI hands them over.
 
+use super::digests::Handle;
 use super::functions::{DEFAULT, Function, How, NONE};
+use super::threads::thread_id;
 use std::ffi::{c_char, c_int, c_void};
 
 /// Handles of the default stream: that of all threads, and that of each.
 const DEFAULT_STREAM: u64 = 0;
 const DEFAULT_STREAM_OF_THREAD: u64 = 2;
+/// `cudaStreamLegacy`: another handle of the stream of all threads.
+const DEFAULT_STREAM_BY_NAME: u64 = 1;
 
 /// What CUPTI says about a call.
 #[repr(C)]
@@ -47,6 +51,16 @@ impl Call<'_> {
             DEFAULT_STREAM if self.is_per_thread => DEFAULT_STREAM_OF_THREAD,
             handle => handle,
         }
+    }
+
+    /// The stream in this place, told from those of other contexts and threads.
+    pub fn handle(&self, place: usize) -> Handle {
+        let stream = match self.stream(place) {
+            DEFAULT_STREAM_BY_NAME => DEFAULT_STREAM,
+            stream => stream,
+        };
+        let thread = if stream == DEFAULT_STREAM_OF_THREAD { thread_id() } else { 0 };
+        Handle { context: self.data.context_uid, stream, thread }
     }
 
     /// The number of bytes in this place, if the call has it.

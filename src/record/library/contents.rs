@@ -28,7 +28,7 @@ pub fn contiguous(function: &Function, data: &CallbackData, direction: u64) -> O
         correlation: data.correlation_id,
         address: word(data, function.places[0]),
         bytes: word(data, function.places[2]),
-        stream: call.stream(3),
+        stream: call.handle(3),
     })
 }
 
@@ -37,7 +37,7 @@ pub fn digest_what_came(recorder: &Recorder, thread: &Thread, call: &Call) {
     let mut pending = recorder.pending.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(copy) = contiguous(call.function, call.data, DEVICE_TO_HOST) {
         if call.function.form == Form::Copy {
-            pending.add(Pending { stream: call.stream(3), ..copy });
+            pending.add(Pending { stream: call.handle(3), ..copy });
             return;
         }
         drop(pending);
@@ -45,10 +45,10 @@ pub fn digest_what_came(recorder: &Recorder, thread: &Thread, call: &Call) {
         return;
     }
     let awaited = match call.function.form {
-        Form::Record => return pending.recorded(call.word(0), call.stream(1)),
-        Form::Synchronize => Awaited::Stream(call.stream(0)),
+        Form::Record => return pending.recorded(call.word(0), call.handle(1)),
+        Form::Synchronize => Awaited::Stream(call.handle(0)),
         Form::SynchronizeEvent => Awaited::Event(call.word(0)),
-        Form::SynchronizeDevice => Awaited::Everything,
+        Form::SynchronizeDevice => Awaited::Context(call.data.context_uid),
         _ => return,
     };
     let done = pending.done(awaited);

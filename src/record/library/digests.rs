@@ -57,21 +57,32 @@ pub fn can_be_taken() -> bool {
     digest(&raw const word as u64, 8, &mut Vec::new()).is_some()
 }
 
+/// A stream, as calls name it. Handles of default streams mean another stream in each context, and
+/// that of a thread in each thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handle {
+    pub context: u32,
+    pub stream: u64,
+    /// 0 but for the default stream of a thread.
+    pub thread: u64,
+}
+
 /// A copy to the host that has been asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending {
     pub correlation: u32,
     pub address: u64,
     pub bytes: u64,
-    pub stream: u64,
+    pub stream: Handle,
 }
 
 /// What a wait is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
-    Stream(u64),
+    Stream(Handle),
     Event(u64),
-    Everything,
+    /// All streams of a context.
+    Context(u32),
 }
 
 /// Copies to the host that nobody has waited for yet, oldest first, each with its number.
@@ -80,7 +91,7 @@ pub struct PendingCopies {
     copies: Vec<(u64, Pending)>,
     next: u64,
     /// In which stream each event was recorded, and before which copy.
-    events: HashMap<u64, (u64, u64)>,
+    events: HashMap<u64, (Handle, u64)>,
 }
 
 impl PendingCopies {
@@ -91,22 +102,19 @@ impl PendingCopies {
         }
     }
 
-    pub fn recorded(&mut self, event: u64, stream: u64) {
+    pub fn recorded(&mut self, event: u64, stream: Handle) {
         self.events.insert(event, (stream, self.next));
     }
 
     /// The copies that are done once this wait is over.
     pub fn done(&mut self, awaited: Awaited) -> Vec<Pending> {
-        let before = match awaited {
-            Awaited::Event(event) => match self.events.get(&event) {
-                Some(&place) => Some(place),
-                None => return Vec::new(),
-            },
-            Awaited::Stream(stream) => Some((stream, u64::MAX)),
-            Awaited::Everything => None,
-        };
-        let is_done = |(number, copy): &mut (u64, Pending)| {
-            before.is_none_or(|(stream, end)| copy.stream == stream && *number < end)
+        let is_done = |(number, copy): &mut (u64, Pending)| match awaited {
+            Awaited::Event(event) => {
+                let place = self.events.get(&event);
+                place.is_some_and(|&(stream, end)| copy.stream == stream && *number < end)
+            }
+            Awaited::Stream(stream) => copy.stream == stream,
+            Awaited::Context(context) => copy.stream.context == context,
         };
         self.copies.extract_if(.., is_done).map(|(_, copy)| copy).collect()
     }
@@ -132,16 +140,23 @@ mod tests {
     #[test]
     fn a_wait_is_for_the_copies_before_it() {
         let mut pending = PendingCopies::default();
-        let copy = |correlation, stream| Pending { correlation, address: 0, bytes: 1, stream };
+        let handle = |stream| Handle { context: 1, stream, thread: 0 };
+        let copy = |correlation, stream| Pending {
+            correlation,
+            address: 0,
+            bytes: 1,
+            stream: handle(stream),
+        };
         pending.add(copy(1, 10));
         pending.add(copy(2, 11));
-        pending.recorded(5, 10);
+        pending.recorded(5, handle(10));
         pending.add(copy(3, 10));
         let numbers =
             |done: Vec<Pending>| -> Vec<u32> { done.iter().map(|copy| copy.correlation).collect() };
         assert!(pending.done(Awaited::Event(6)).is_empty());
         assert_eq!(numbers(pending.done(Awaited::Event(5))), [1]);
-        assert_eq!(numbers(pending.done(Awaited::Stream(11))), [2]);
-        assert_eq!(numbers(pending.done(Awaited::Everything)), [3]);
+        assert_eq!(numbers(pending.done(Awaited::Stream(handle(11)))), [2]);
+        assert!(pending.done(Awaited::Context(2)).is_empty());
+        assert_eq!(numbers(pending.done(Awaited::Context(1))), [3]);
     }
 }

@@ -83,13 +83,18 @@ impl Threads {
     }
 }
 
+/// The number that the system has for this thread.
+pub fn thread_id() -> u64 {
+    // SAFETY: there is nothing that the call could do wrong.
+    unsafe { gettid() as u64 }
+}
+
 /// This thread. It is made known at its first call.
 pub fn here(threads: &Threads, sink: &Sink) -> &'static Thread {
     if let Some(thread) = HERE.get() {
         return thread;
     }
-    // SAFETY: there is nothing that the call could do wrong.
-    let id = unsafe { gettid() } as u64;
+    let id = thread_id();
     let (calls, written, room) = (AtomicU64::new(0), Mutex::default(), Mutex::default());
     let thread: &'static Thread = Box::leak(Box::new(Thread { id, calls, written, room }));
     HERE.set(Some(thread));

@@ -50,7 +50,9 @@ impl Process {
                 by_correlation.entry(call.correlation).or_insert((first_call + index, call.begin));
             }
             let mut kind = call.kind;
-            *stream_of(&mut kind).unwrap_or(&mut None) = key;
+            if let Some(stream) = kind.stream_mut() {
+                *stream = key;
+            }
             if let CallKind::Copy { places, .. } = &mut kind {
                 places.digest = self.digests.get(&call.correlation).copied();
             }
@@ -176,22 +178,5 @@ impl Joined {
             ranges: Vec::new(),
             defects: self.defects,
         }
-    }
-}
-
-/// Where a call has its stream, if it is of a kind that has one.
-fn stream_of(kind: &mut CallKind) -> Option<&mut Option<StreamKey>> {
-    match kind {
-        CallKind::Copy { stream, .. }
-        | CallKind::Clear { stream, .. }
-        | CallKind::Launch { stream, .. }
-        | CallKind::LaunchGraph { stream }
-        | CallKind::Record { stream, .. }
-        | CallKind::Wait { stream, .. }
-        | CallKind::Synchronize { stream }
-        | CallKind::Allocate { stream, .. }
-        | CallKind::Free { stream, .. }
-        | CallKind::Prefetch { stream, .. } => Some(stream),
-        _ => None,
     }
 }

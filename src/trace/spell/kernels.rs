@@ -70,7 +70,7 @@ impl<'t> Kernels<'t> {
         let mut text = String::new();
         for (name, kind) in &self.used {
             let (full, grid, block) = kind;
-            let full: String = full.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
+            let full: String = full.chars().take(SHOWN).collect();
             let _ = writeln!(text, "# {full}\n[[kernel]]\nname = \"{name}\"");
             let time = median(&self.times[kind]).unwrap_or_default();
             let _ = match self.each {

@@ -210,7 +210,9 @@ impl<'t> Writer<'t> {
             }
             CallKind::Copy { blocking, .. } => {
                 let mut lines = self.works_of(at);
-                let stream = self.asked_for[at].last().map(|&work| trace.work[work].stream);
+                let mut asked = self.asked_for[at].iter().map(|&work| &trace.work[work]);
+                let held = asked.rfind(|work| work.kind.holds_blocking_call());
+                let stream = held.map(|work| work.stream);
                 if let (true, false, Some(stream)) = (*blocking, lines.is_empty(), stream) {
                     lines.push(format!("synchronize = \"{}\"", self.stream_name(stream)));
                 }
@@ -234,9 +236,15 @@ impl<'t> Writer<'t> {
             }
             CallKind::Synchronize { stream: None }
             | CallKind::SynchronizeEvent { .. }
-            | CallKind::SynchronizeDevice => vec!["synchronize_device = 0".to_owned()],
+            | CallKind::SynchronizeDevice => self.waits_for_all(),
             _ => Vec::new(),
         }
+    }
+
+    /// Waits for all that was asked for so far: a trace does not say of which GPU a call waits, or for
+    /// which stream.
+    fn waits_for_all(&self) -> Vec<String> {
+        self.streams.devices().map(|gpu| format!("synchronize_device = {gpu}")).collect()
     }
 
     /// The calls that ask for what a call of the trace asked for.
@@ -292,8 +300,8 @@ impl<'t> Writer<'t> {
         // All threads have made their calls before the last wait.
         let others = self.threads.others();
         self.lines.extend(others.map(|name| format!("{{ synchronize_thread = \"{name}\" }}")));
-        let waits = self.streams.devices().map(|gpu| format!("{{ synchronize_device = {gpu} }}"));
-        self.lines.extend(waits.collect::<Vec<_>>());
+        let waits = self.waits_for_all().into_iter().map(|wait| format!("{{ {wait} }}"));
+        self.lines.extend(waits);
     }
 
     fn text(&self, name: &str, origin: &str) -> String {
