@@ -379,8 +379,8 @@ impl Assessment {
         // Who asks for some families wants to see each of them.
         let asked = |family: &String| self.plans.iter().find(|plan| plan.family == *family);
         let asked = self.families.iter().filter_map(asked);
-        let order = in_answer.chain(self.plans.first()).chain(asked);
-        let order = order.chain(alone).chain(simpler).chain(unpinned);
+        let order = in_answer.chain(self.plans.first()).chain(alone).chain(simpler);
+        let order = order.chain(asked).chain(unpinned);
         let order = order.chain(plans_of(&self.without_pinning));
         let mut shown: Vec<&AssessedPlan> = Vec::new();
         for plan in order.chain(&self.plans) {

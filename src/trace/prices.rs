@@ -26,8 +26,8 @@ const FAR: u64 = 1 << 30;
 
 /// How many times as long a copy takes beside one of the other direction, where a trace does not
 /// tell: the middle of the published figures in the suite's cases, both directions of each (1.04 to
-/// 1.09 on a GTX 1060 and on an RTX 3090 in eight lanes, 1.21 and 1.23 on an RTX 3090, 1.04 and 2.25
-/// on an A100).
+/// 1.09 on a GTX 1060 and on an RTX 3090 in eight lanes, 1.21 and 1.23 on an RTX 3090, 1.04 and
+/// 2.25 on an A100).
 const BESIDE: f64 = 1.09;
 
 /// Nanoseconds: a call that takes longer has waited for something.

@@ -259,8 +259,8 @@ impl WorkKind {
         }
     }
 
-    /// Whether a function that waits by definition waits for it: copies inside a GPU do not hold the
-    /// host (CUDA Driver API, "API synchronization behavior").
+    /// Whether a function that waits by definition waits for it: copies inside a GPU do not hold
+    /// the host (CUDA Driver API, "API synchronization behavior").
     pub const fn holds_blocking_call(&self) -> bool {
         self.crossing().is_some()
     }

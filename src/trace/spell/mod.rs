@@ -241,8 +241,8 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// Waits for all that was asked for so far: a trace does not say of which GPU a call waits, or for
-    /// which stream.
+    /// Waits for all that was asked for so far: a trace does not say for which GPU a call waits, or
+    /// for which stream.
     fn waits_for_all(&self) -> Vec<String> {
         self.streams.devices().map(|gpu| format!("synchronize_device = {gpu}")).collect()
     }
