@@ -106,7 +106,7 @@ fn what_is_no_trace_is_refused_with_what_to_do() {
         (&packed(b"name,time\n"), no_trace),
         (b"PK\x03\x04rest", "it is a zip archive: unpack it (unzip)"),
         (b"\x28\xb5\x2f\xfdrest", "it is packed by zstd: unpack it (zstd -d)"),
-        (&twice, "it is gzipped twice: unpack it once (gunzip)"),
+        (&twice, "it is gzipped more than once: unpack it (gunzip)"),
         (events, nothing),
         (b"{}", "byte 0: it has no `traceEvents`: it is no trace of the PyTorch profiler"),
         (br#"{"traceEvents": 3}"#, "byte 16: `traceEvents` has to be a list"),
