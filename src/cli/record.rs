@@ -1,5 +1,6 @@
 //! `hallway record`: runs a program with the recorder loaded into it, and writes what it did.
 
+mod costs;
 mod launch;
 mod parts;
 
@@ -10,6 +11,7 @@ use crate::report::ProblemKind;
 use crate::trace::{RecordedProcess, Totals};
 use crate::units::Bytes;
 use clap::{Args, ValueHint};
+pub(super) use costs::{MAKE_CALLS, make_calls};
 use launch::{Ended, Launch, Library};
 use parts::Parts;
 use std::ffi::OsString;
@@ -55,6 +57,7 @@ pub(super) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::unwritten(folder.display(), &error))?;
     let library = Library::prepare()?;
+    let costs = costs::measured(&library);
     let mut parts = Parts::new(&output);
     let launch = Launch {
         program,
@@ -63,6 +66,7 @@ pub(super) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
         prefix: &output,
         digests: arguments.digest,
         seconds: arguments.seconds,
+        costs: &costs,
     };
     let ended = launch.run(|since| parts.show_progress(since))?;
     parts.clear_progress();

@@ -10,8 +10,6 @@ mod arguments;
 mod calls;
 #[path = "library/contents.rs"]
 mod contents;
-#[path = "library/costs.rs"]
-mod costs;
 #[path = "library/cupti.rs"]
 mod cupti;
 #[path = "library/device.rs"]
@@ -27,6 +25,8 @@ mod functions;
 mod memory;
 #[path = "library/output.rs"]
 mod output;
+#[path = "library/pages.rs"]
+mod pages;
 #[path = "library/recorder.rs"]
 mod recorder;
 #[path = "library/threads.rs"]
@@ -36,10 +36,9 @@ mod threads;
 use super::format;
 
 use calls::CALLBACK;
-use costs::Costs;
 use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN};
 use device::Raw;
-use format::{END, FUNCTIONS, Note, PROCESS, TOTALS, put, put_text};
+use format::{COSTS, END, FUNCTIONS, Note, PROCESS, TOTALS, put, put_text};
 use functions::{DRIVER, MODULE_UNLOADED, RESOURCE, RUNTIME, STREAM_CREATED};
 use memory::Memory;
 use output::{ON, Output, Sink};
@@ -102,6 +101,9 @@ fn start() {
     let (cupti, subscriber) = found;
     let _ = output.block(PROCESS, &about(Some(&cupti)));
     let _ = output.block(FUNCTIONS, &functions());
+    if let Ok(text) = std::env::var("HALLWAY_RECORD_COSTS") {
+        let _ = output.block(COSTS, &costs(&text));
+    }
     if subscriber.is_none() {
         let why =
             "another tool, such as a profiler, already uses CUPTI's callbacks in this process";
@@ -120,7 +122,6 @@ fn start() {
         threads: Threads::default(),
         device: Mutex::default(),
         memory: Memory::new(),
-        costs: Costs::default(),
         digests,
         pending: Mutex::default(),
     });
@@ -188,6 +189,19 @@ fn functions() -> Vec<u8> {
     for function in &functions::FUNCTIONS {
         block.push(function.form as u8);
         put_text(&mut block, function.name.as_bytes());
+    }
+    block
+}
+
+/// What recording adds between two calls of each form, which whoever started the process has
+/// measured: nanoseconds by form, such as `4=600,6=450`.
+fn costs(text: &str) -> Vec<u8> {
+    let mut block = Vec::new();
+    for (form, nanos) in text.split(',').filter_map(|one| one.split_once('=')) {
+        if let (Ok(form), Ok(nanos)) = (form.parse(), nanos.parse()) {
+            block.push(form);
+            put(&mut block, nanos);
+        }
     }
     block
 }
@@ -272,7 +286,6 @@ impl Recorder {
         for number in [totals.calls, totals.copies, totals.copied, kernels] {
             put(&mut block, number);
         }
-        self.costs.put(&mut block);
         self.sink.write(TOTALS, &block);
     }
 

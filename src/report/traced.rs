@@ -76,14 +76,23 @@ fn races(trace: &Trace) -> String {
             true => ("Missing wait", "one of them writes"),
             false => (
                 "Possibly a missing wait",
-                "this is a fault if the kernel writes, if the host did not ask whether the first \
-                 was done, and if neither stream waits for the default one",
+                "this is a fault if the kernel writes, and if neither stream waits for the default \
+                 one",
             ),
         };
         let _ = writeln!(
             text,
             "{word}: nothing orders {one} and {other}, which use the same memory: {why} ({}).",
             often(race.times as u64)
+        );
+    }
+    for early in trace.early_changes() {
+        let _ = writeln!(
+            text,
+            "Missing wait: the host changes the source of {} before it has waited for the copy \
+             ({}).",
+            trace.named(early.copy),
+            often(early.times as u64)
         );
     }
     if text.is_empty() { text } else { format!("\n{text}") }

@@ -7,7 +7,7 @@ mod join;
 mod part;
 mod process;
 
-pub use about::{DIGEST_FUNCTION, OwnCost, RecordedProcess, RecordingError, Totals};
+pub use about::{RecordedProcess, RecordingError, Totals};
 pub use part::Part;
 
 use super::value::{Defect, Origin, Trace};

@@ -66,7 +66,7 @@ fn refuse_what_plans_have(arguments: &ExplainArguments) -> Result<(), Failure> {
 /// profile lacks what a call costs.
 fn with_pinned(trace: &Trace, calls: Range<usize>, found: &LoadedProfile) -> Option<[Replay; 2]> {
     let played = |pinned| {
-        let how = Spelling { pinned, ..Spelling::default() };
+        let how = Spelling { pinned, without_recorder: true, ..Spelling::default() };
         replay(trace, calls.clone(), how, &found.profile).ok()
     };
     Some([played(false)?, played(true)?])

@@ -4,7 +4,7 @@
 /// The first bytes of a file, up to its version.
 pub const MAGIC: &[u8] = b"hallway recording ";
 /// The version that this hallway writes and reads, with the line feed that ends the first line.
-pub const VERSION: &[u8] = b"1\n";
+pub const VERSION: &[u8] = b"2\n";
 
 /// A block's kind, the length of its payload and its checksum.
 pub const HEADER: usize = 9;
@@ -20,13 +20,26 @@ pub const DEVICE: u8 = 5;
 pub const TOTALS: u8 = 6;
 pub const NOTE: u8 = 7;
 pub const END: u8 = 8;
+/// What recording adds between two calls.
+pub const COSTS: u8 = 11;
 
 /// Flags of a call, below the number of its function.
 pub const FAILED: u64 = 1;
 pub const OTHER_CONTEXT: u64 = 2;
 pub const FLAG_BITS: u32 = 2;
-/// Stands in place of a call where a digest was taken.
-pub const DIGEST: u64 = 0;
+/// Stands in place of a call: something about a call follows.
+pub const REMARK: u64 = 0;
+
+/// What a remark says of a copy.
+///
+/// A checksum of what it transfers: eight bytes.
+pub const DIGEST: u8 = 1;
+/// So many of [`PLACES`] pages of its target, which is host memory, had never been touched: a byte.
+pub const NEW_PAGES: u8 = 2;
+/// The host changed its source before it knew that the copy was done.
+pub const CHANGED: u8 = 3;
+/// So many pages of a target are looked at.
+pub const PLACES: u64 = 8;
 
 /// Records of a block of what the GPUs did.
 pub const NAME: u8 = 0;

@@ -38,6 +38,8 @@ pub enum How {
     Config,
     /// An address itself, not a place for it.
     Mapped,
+    /// It only asks. If the answer is yes, it is as good as a wait; else it says nothing.
+    Query,
 }
 
 /// A function, with the places of what its [`Form`] needs, in the same order.
@@ -61,13 +63,13 @@ use Form::{
     Free, FreeAsync, Launch, LaunchGraph, Other, Prefetch, Record, Register, Synchronize,
     SynchronizeDevice, SynchronizeEvent, Unregister, Wait,
 };
-use How::{Config, In, Kind, Mapped, Out, Plain, Scaled, Times};
+use How::{Config, In, Kind, Mapped, Out, Plain, Query, Scaled, Times};
 
 const D: u8 = DEFAULT;
 const N: u8 = NONE;
 
 /// Functions of the runtime, by CUPTI's numbers.
-const OF_RUNTIME: [Row; 58] = [
+const OF_RUNTIME: [Row; 60] = [
     (31, 215, "cudaMemcpy", BlockingCopy, [0, 1, 2, D], Kind(3)),
     (41, 225, "cudaMemcpyAsync", Copy, [0, 1, 2, 4], Kind(3)),
     (32, 216, "cudaMemcpy2D", BlockingCopy, [0, 2, 4, D], Times(5)),
@@ -95,6 +97,8 @@ const OF_RUNTIME: [Row; 58] = [
     (147, 247, "cudaStreamWaitEvent", Wait, [1, 0, N, N], Plain),
     (131, 239, "cudaStreamSynchronize", Synchronize, [0, N, N, N], Plain),
     (137, 0, "cudaEventSynchronize", SynchronizeEvent, [0, N, N, N], Plain),
+    (132, 240, "cudaStreamQuery", Synchronize, [0, N, N, N], Query),
+    (138, 0, "cudaEventQuery", SynchronizeEvent, [0, N, N, N], Query),
     (165, 0, "cudaDeviceSynchronize", SynchronizeDevice, [N; 4], Plain),
     (126, 0, "cudaThreadSynchronize", SynchronizeDevice, [N; 4], Plain),
     (20, 0, "cudaMalloc", AllocateDevice, [0, 1, N, N], Plain),
@@ -129,7 +133,7 @@ const OF_RUNTIME: [Row; 58] = [
 ];
 
 /// Functions of the driver, by CUPTI's numbers.
-const OF_DRIVER: [Row; 52] = [
+const OF_DRIVER: [Row; 54] = [
     (276, 397, "cuMemcpyHtoD", BlockingCopy, [0, 1, 2, D], In),
     (277, 421, "cuMemcpyHtoDAsync", Copy, [0, 1, 2, 3], In),
     (278, 398, "cuMemcpyDtoH", BlockingCopy, [0, 1, 2, D], Out),
@@ -162,6 +166,8 @@ const OF_DRIVER: [Row; 52] = [
     (295, 436, "cuStreamWaitEvent", Wait, [1, 0, N, N], Plain),
     (126, 440, "cuStreamSynchronize", Synchronize, [0, N, N, N], Plain),
     (121, 0, "cuEventSynchronize", SynchronizeEvent, [0, N, N, N], Plain),
+    (125, 439, "cuStreamQuery", Synchronize, [0, N, N, N], Query),
+    (120, 0, "cuEventQuery", SynchronizeEvent, [0, N, N, N], Query),
     (17, 0, "cuCtxSynchronize", SynchronizeDevice, [N; 4], Plain),
     (800, 0, "cuCtxSynchronize", SynchronizeDevice, [N; 4], Plain),
     (243, 0, "cuMemAlloc", AllocateDevice, [0, 1, N, N], Plain),

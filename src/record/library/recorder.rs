@@ -1,6 +1,5 @@
 //! What the recorder knows of the process, and the switch that ends it.
 
-use super::costs::Costs;
 use super::cupti::{Cupti, Subscriber};
 use super::device::DeviceRecords;
 use super::digests::PendingCopies;
@@ -21,7 +20,6 @@ pub struct Recorder {
     pub threads: Threads,
     pub device: Mutex<DeviceRecords>,
     pub memory: Memory,
-    pub costs: Costs,
     pub digests: bool,
     pub pending: Mutex<PendingCopies>,
 }

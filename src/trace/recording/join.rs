@@ -1,9 +1,10 @@
 //! The processes of a recording become one trace: streams get their numbers, work its calls.
 
 use super::about::RecordedProcess;
-use super::process::{Process, RawStream, RawWork};
+use super::process::{About, Process, RawCall, RawStream, RawWork, Remark};
+use crate::record::format::PLACES;
 use crate::trace::{
-    CallKind, Defect, DeviceWork, Gpu, HostCall, HostThread, Origin, StreamKey, Trace,
+    CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, Origin, StreamKey, Trace,
 };
 use crate::units::{Instant, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -37,13 +38,16 @@ impl Process {
     /// Adds the process to the others.
     pub fn join(self, to: &mut Joined) -> RecordedProcess {
         let streams = self.streams_of_calls();
+        let found = places_of(&self.remarks);
+        let recorder = self.recorder();
         let first_thread = to.threads.len();
         let first_call = to.calls.len();
         let process = self.about.id;
         let thread = |(id, name)| HostThread { process, id, name };
         to.threads.extend(self.threads.into_iter().map(thread));
         let mut by_correlation = HashMap::new();
-        for (index, (call, key)) in self.calls.into_iter().zip(streams).enumerate() {
+        let calls = self.calls.into_iter().zip(streams).zip(recorder);
+        for (index, ((call, key), recorder)) in calls.enumerate() {
             if !matches!(call.kind, CallKind::Other) || call.handle.is_some() {
                 by_correlation.insert(call.correlation, (first_call + index, call.begin));
             } else {
@@ -53,12 +57,16 @@ impl Process {
             if let Some(stream) = kind.stream_mut() {
                 *stream = key;
             }
-            if let CallKind::Copy { places, .. } = &mut kind {
-                places.digest = self.digests.get(&call.correlation).copied();
+            if let CallKind::Copy { places, .. } = &mut kind
+                && let Some(found) = found.get(&call.correlation)
+            {
+                (places.digest, places.to_new) = (found.digest, found.to_new);
+                places.changed_early = found.changed_early;
             }
             let thread = first_thread + call.thread;
             let (begin, end) = (Instant::default(), Instant::default());
-            let host = HostCall { thread, kind, function: call.function, begin, end };
+            let function = call.function;
+            let host = HostCall { thread, kind, function, begin, end, recorder };
             to.calls.push((call.begin, call.end, host));
         }
         to.devices.extend(self.work.iter().map(|work| work.stream.device));
@@ -69,6 +77,35 @@ impl Process {
             *to.defects.entry(Defect::Dropped).or_default() += self.dropped as usize;
         }
         self.about
+    }
+
+    /// For each call, what the recorder took since the last one of its thread: for the end of
+    /// that call and the begin of this one, and to look at memory.
+    fn recorder(&self) -> Vec<Span> {
+        let mut order: Vec<usize> = (0..self.calls.len()).collect();
+        order.sort_by_key(|&at| (self.calls[at].thread, self.calls[at].begin));
+        let mut remarks: Vec<&Remark> = self.remarks.iter().collect();
+        remarks.sort_by_key(|remark| (remark.thread, remark.begin));
+        let mut remarks = remarks.into_iter().peekable();
+        let cost = |call: &RawCall| self.costs.get(&(call.form as u8)).copied().unwrap_or(0);
+        let mut taken = vec![Span::ZERO; self.calls.len()];
+        let mut before: Option<&RawCall> = None;
+        for at in order {
+            let call = &self.calls[at];
+            let last = before.filter(|last| last.thread == call.thread);
+            // An end and a begin take half each of what calls of one form show between them.
+            let mut nanos = u128::from(cost(call) / 2) + u128::from(last.map_or(0, cost) / 2);
+            let place = (call.thread, call.begin);
+            let is_before = |remark: &&Remark| (remark.thread, remark.begin) < place;
+            while let Some(remark) = remarks.next_if(is_before) {
+                if remark.thread == call.thread {
+                    nanos += u128::from(remark.end.saturating_sub(remark.begin));
+                }
+            }
+            taken[at] = Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+            before = Some(call);
+        }
+        taken
     }
 
     /// The stream of each call, where it is known: by what the GPU did for the call itself, or for
@@ -107,7 +144,7 @@ impl Process {
                 known.entry(handle).or_default().insert(created.time, stream);
             }
         }
-        let stream = |call: &super::process::RawCall| {
+        let stream = |call: &RawCall| {
             let handle = call.handle?;
             own(&call.correlation).or_else(|| {
                 let known = known.get(&handle_of(call.context, handle, call.thread))?;
@@ -117,6 +154,20 @@ impl Process {
         };
         self.calls.iter().map(stream).collect()
     }
+}
+
+/// What is known of the places of copies, by the numbers of their calls.
+fn places_of(remarks: &[Remark]) -> HashMap<u64, CopyPlaces> {
+    let mut found: HashMap<u64, CopyPlaces> = HashMap::new();
+    for remark in remarks {
+        let places = found.entry(remark.correlation).or_default();
+        match remark.about {
+            About::Digest(sum) => places.digest = Some(sum),
+            About::NewPages(pages) => places.to_new = u64::from(pages) * 2 >= PLACES,
+            About::Changed => places.changed_early = true,
+        }
+    }
+    found
 }
 
 impl Joined {

@@ -164,6 +164,8 @@ fn copies_for_digests(cuda: Cuda) {
     second[299_999] = 2;
     copy(3_000, 3, &second);
     let mut back = vec![0_u8; 300_000];
+    // What comes to memory that is not page-locked is there when the call returns.
+    cuda.call((3_500, 3_510), (RUNTIME, 152, 7), &[back.as_ptr() as u64, 300_000, 0]);
     let params = [back.as_mut_ptr() as u64, MEMORY, 300_000, 2, ONE];
     cuda.call((4_000, 4_010), (RUNTIME, 41, 4), &params);
     back.copy_from_slice(&second);
@@ -171,6 +173,62 @@ fn copies_for_digests(cuda: Cuda) {
     cuda.call((4_500, 4_510), (RUNTIME, 41, 5), &[MEMORY, 0x1000, 64, 1, ONE]);
     cuda.call((5_000, 5_010), (RUNTIME, 131, 6), &[ONE]);
     std::hint::black_box(&back);
+}
+
+/// Copies from memory that is filled again, sometimes too early.
+fn refills(cuda: Cuda) {
+    let mut host = vec![1_u8; 100_000];
+    let place = host.as_ptr() as u64;
+    cuda.call((10, 20), (RUNTIME, 152, 1), &[place, 100_000, 0]);
+    let send = |at: u64, from: u64| {
+        let correlation = at as u32;
+        cuda.call((at, at + 10), (RUNTIME, 41, correlation), &[MEMORY, from, 100_000, 1, ONE]);
+        cuda.call((at + 11, at + 12), (RUNTIME, 135, correlation + 1), &[EVENT, ONE]);
+    };
+    let wait = |at: u64| cuda.call((at, at + 10), (RUNTIME, 131, at as u32), &[ONE]);
+    let ask = |at: u64, answer: c_int| {
+        let query = (RUNTIME, 138, at as u32);
+        cuda.at(0, at, query, answer, &[EVENT]);
+        cuda.at(1, at + 10, query, answer, &[EVENT]);
+    };
+    send(1_000, place);
+    host[7] = 2;
+    wait(1_100);
+    send(2_000, place);
+    wait(2_100);
+    host[7] = 3;
+    send(3_000, place);
+    ask(3_100, 600);
+    host[7] = 4;
+    wait(3_200);
+    send(4_000, place);
+    ask(4_100, 0);
+    host[7] = 5;
+    wait(4_200);
+    send(5_000, place);
+    cuda.call((5_100, 5_110), (RUNTIME, 41, 5_100), &[place, MEMORY, 100_000, 2, ONE]);
+    host[7] = 6;
+    wait(5_200);
+    let mut pageable = vec![1_u8; 100_000];
+    send(6_000, pageable.as_ptr() as u64);
+    pageable[7] = 2;
+    wait(6_100);
+    std::hint::black_box((&host, &pageable));
+}
+
+/// Copies to memory that is new, that was filled, and that is too small to matter.
+fn new_memory(cuda: Cuda) {
+    let fetch = |at: u64, target: &[u8], bytes: u64| {
+        let params = [target.as_ptr() as u64, MEMORY, bytes, 2, ONE];
+        cuda.call((at, at + 10), (RUNTIME, 41, at as u32), &params);
+    };
+    let new = vec![0_u8; 8 << 20];
+    fetch(1_000, &new, 8 << 20);
+    let old = vec![1_u8; 8 << 20];
+    fetch(2_000, &old, 8 << 20);
+    let other = vec![0_u8; 8 << 20];
+    fetch(3_000, &other, 4_096);
+    std::hint::black_box((&new, &old, &other));
 }
 
 /// Launches with their kernels, as fast as it goes.
@@ -208,6 +266,8 @@ fn main() {
     match action.as_str() {
         "everything" => a_bit_of_everything(cuda, 1_000),
         "digests" => copies_for_digests(cuda),
+        "refills" => refills(cuda),
+        "new memory" => new_memory(cuda),
         "launches" => launches(cuda, std::env::args().nth(2).unwrap().parse().unwrap()),
         "killed" => {
             a_bit_of_everything(cuda, 1_000);
