@@ -25,8 +25,12 @@ mod format;
 mod functions;
 #[path = "library/memory.rs"]
 mod memory;
+#[path = "library/nvtx.rs"]
+mod nvtx;
 #[path = "library/output.rs"]
 mod output;
+#[path = "library/ranges.rs"]
+mod ranges;
 #[path = "library/recorder.rs"]
 mod recorder;
 #[path = "library/threads.rs"]
@@ -37,12 +41,13 @@ use super::format;
 
 use calls::CALLBACK;
 use costs::Costs;
-use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN};
+use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN, device_name};
 use device::Raw;
-use format::{END, FUNCTIONS, Note, PROCESS, TOTALS, put, put_text};
+use format::{END, FUNCTIONS, GPU, Note, PROCESS, TOTALS, put, put_text};
 use functions::{DRIVER, MODULE_UNLOADED, RESOURCE, RUNTIME, STREAM_CREATED};
 use memory::Memory;
 use output::{ON, Output, Sink};
+use ranges::{Chosen, chosen_range};
 use recorder::{RECORDER, Recorder, guarded};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{c_int, c_void};
@@ -91,7 +96,8 @@ fn start() {
     let note = |output: &mut Output, note: Note, text: &str| {
         let _ = output.block(format::NOTE, &[&[note as u8], text.as_bytes()].concat());
     };
-    let found = match find() {
+    let device_only = is_set("HALLWAY_RECORD_DEVICE_ONLY");
+    let found = match find(device_only) {
         Ok(found) => found,
         Err((kind, why)) => {
             let _ = output.block(PROCESS, &about(None));
@@ -102,12 +108,14 @@ fn start() {
     let (cupti, subscriber) = found;
     let _ = output.block(PROCESS, &about(Some(&cupti)));
     let _ = output.block(FUNCTIONS, &functions());
-    if subscriber.is_none() {
+    if device_only {
+        note(&mut output, Note::DeviceOnly, "no calls, as asked");
+    } else if subscriber.is_none() {
         let why =
             "another tool, such as a profiler, already uses CUPTI's callbacks in this process";
         note(&mut output, Note::Taken, why);
     }
-    let asked = std::env::var_os("HALLWAY_RECORD_DIGEST").is_some_and(|value| value == "1");
+    let asked = is_set("HALLWAY_RECORD_DIGEST");
     let digests = asked && digests::can_be_taken();
     if asked && !digests {
         note(&mut output, Note::Partly, "no digests: process_vm_readv is not permitted here");
@@ -123,6 +131,7 @@ fn start() {
         costs: Costs::default(),
         digests,
         pending: Mutex::default(),
+        chosen: chosen_range().map(|_| Chosen::default()),
     });
     // SAFETY: both are there until the process ends.
     unsafe {
@@ -131,6 +140,7 @@ fn start() {
     }
     ON.store(true, Ordering::Release);
     recorder.switch_on();
+    ranges::recorder_started();
     let seconds = std::env::var("HALLWAY_RECORD_SECONDS").ok();
     let limit = seconds.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let name = std::thread::Builder::new().name("hallway".into());
@@ -140,11 +150,16 @@ fn start() {
     }
 }
 
+/// Whether hallway has switched something on.
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
+}
+
 /// The version of CUPTI's interface in CUDA 11.8, the oldest one whose records are known.
 const OLDEST: u32 = 18;
 
-/// A CUPTI that works, with its callbacks if nobody else has them.
-fn find() -> Result<(Cupti, Option<Subscriber>), (Note, String)> {
+/// A CUPTI that works, with its callbacks if they are wanted and nobody else has them.
+fn find(device_only: bool) -> Result<(Cupti, Option<Subscriber>), (Note, String)> {
     let mut why = (
         Note::NoCupti,
         "CUPTI was not found: it is part of the CUDA toolkit, and of the Python packages \
@@ -156,6 +171,9 @@ fn find() -> Result<(Cupti, Option<Subscriber>), (Note, String)> {
             let text = "is older than CUPTI of CUDA 11.8, whose records are other ones";
             why = (Note::NoCupti, format!("{} {text}", cupti.name));
             continue;
+        }
+        if device_only {
+            return Ok((cupti, None));
         }
         match cupti.subscribe(CALLBACK) {
             Ok(subscriber) => return Ok((cupti, Some(subscriber))),
@@ -260,13 +278,26 @@ impl Recorder {
             totals.copies += of_thread.copies;
             totals.copied += of_thread.copied;
         }
-        let mut kernels = 0;
+        ranges::flush(&self.sink, at_exit);
+        let (mut kernels, mut unnamed) = (0, Vec::new());
         if let Some(mut device) = patiently(&self.device, PATIENCE) {
             let mut output = self.sink.0.lock().unwrap_or_else(PoisonError::into_inner);
             if device.write(&mut output).is_err() {
                 ON.store(false, Ordering::Relaxed);
             }
             kernels = device.kernels;
+            unnamed = std::mem::take(&mut device.unnamed);
+            if self.subscriber.is_none() {
+                (totals.copies, totals.copied) = (device.copies, device.copied);
+            }
+        }
+        // The driver is asked while nothing is locked.
+        for device in unnamed {
+            let Some(name) = device_name(device) else { continue };
+            let mut block = Vec::new();
+            put(&mut block, u64::from(device));
+            put_text(&mut block, name.as_bytes());
+            self.sink.write(GPU, &block);
         }
         let mut block = Vec::new();
         for number in [totals.calls, totals.copies, totals.copied, kernels] {
@@ -348,7 +379,11 @@ impl Recorder {
                 break;
             }
             // SAFETY: CUPTI only returns whole records.
-            if device.add(unsafe { Raw::new(record) }, &mut output).is_err() {
+            let record = unsafe { Raw::new(record) };
+            if self.chosen.as_ref().is_some_and(|chosen| !chosen.has(record.correlation())) {
+                continue;
+            }
+            if device.add(record, &mut output).is_err() {
                 ON.store(false, Ordering::Relaxed);
                 return;
             }

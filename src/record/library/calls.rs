@@ -7,6 +7,7 @@ use super::contents::{HOST_TO_DEVICE, contiguous, digest_what_came, take_digest}
 use super::cupti::Callback;
 use super::format::{FAILED, FLAG_BITS, Form, OTHER_CONTEXT, put, put_step};
 use super::functions::{DRIVER, FUNCTIONS, MODULE_UNLOADED, RESOURCE, position};
+use super::ranges::{is_chosen, profiling};
 use super::recorder::{Recorder, guarded};
 use super::threads::{Last, here};
 use std::cell::Cell;
@@ -37,10 +38,18 @@ struct Outer {
     launched: u64,
     /// How long the callback at its begin took, if that was measured.
     cost: Option<u64>,
+    /// Whether it is recorded: only some parts of the program may be.
+    is_chosen: bool,
 }
 
-const OUTSIDE: Outer =
-    Outer { function: usize::MAX, correlation: 0, begin: 0, launched: 0, cost: None };
+const OUTSIDE: Outer = Outer {
+    function: usize::MAX,
+    correlation: 0,
+    begin: 0,
+    launched: 0,
+    cost: None,
+    is_chosen: false,
+};
 
 thread_local! {
     static OUTER: Cell<Outer> = const { Cell::new(OUTSIDE) };
@@ -59,6 +68,7 @@ unsafe extern "C" fn callback(_: *mut c_void, domain: u32, id: u32, data: *const
         } else if let Some(function) = position(domain, id) {
             // SAFETY: for functions, CUPTI passes this structure.
             let data = unsafe { &*data.cast::<CallbackData>() };
+            profiling(FUNCTIONS[function].how, data.site == ENTER);
             if data.site == ENTER {
                 enter(recorder, function, data);
             } else {
@@ -78,6 +88,13 @@ fn enter(recorder: &Recorder, position: usize, data: &CallbackData) {
         }
         return;
     }
+    let correlation = data.correlation_id;
+    if !is_chosen() {
+        return OUTER.set(Outer { function: position, correlation, ..OUTSIDE });
+    }
+    if let Some(chosen) = &recorder.chosen {
+        chosen.add(correlation);
+    }
     let thread = here(&recorder.threads, &recorder.sink);
     let is_sampled = thread.counts_to(SAMPLED);
     let before = is_sampled.then(|| recorder.cupti.now());
@@ -90,10 +107,11 @@ fn enter(recorder: &Recorder, position: usize, data: &CallbackData) {
     let begin = recorder.cupti.now();
     OUTER.set(Outer {
         function: position,
-        correlation: data.correlation_id,
+        correlation,
         begin,
         launched: handle(),
         cost: before.filter(|_| !recorder.digests).map(|before| begin.saturating_sub(before)),
+        is_chosen: true,
     });
 }
 
@@ -107,12 +125,15 @@ fn exit(recorder: &Recorder, position: usize, id: u32, data: &CallbackData) {
     let function = &FUNCTIONS[position];
     // SAFETY: at the end of a call there is its result, or none.
     let code = unsafe { data.return_value.as_ref() }.map_or(0, |code| *code);
-    let thread = here(&recorder.threads, &recorder.sink);
     let call = Call { function, data, is_per_thread: u32::from(function.id) != id };
     let is_ok = code == 0;
     if is_ok {
         note_memory(recorder, &call);
     }
+    if !outer.is_chosen {
+        return;
+    }
+    let thread = here(&recorder.threads, &recorder.sink);
     thread.write(&recorder.sink, |buffer, last| {
         last.totals.calls += 1;
         let context = u64::from(data.context_uid);

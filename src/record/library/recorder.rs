@@ -6,6 +6,7 @@ use super::device::DeviceRecords;
 use super::digests::PendingCopies;
 use super::memory::Memory;
 use super::output::{ON, Sink};
+use super::ranges::Chosen;
 use super::threads::Threads;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -24,6 +25,8 @@ pub struct Recorder {
     pub costs: Costs,
     pub digests: bool,
     pub pending: Mutex<PendingCopies>,
+    /// The calls that are recorded, if not all are.
+    pub chosen: Option<Chosen>,
 }
 
 pub static RECORDER: OnceLock<Recorder> = OnceLock::new();
