@@ -8,6 +8,8 @@
 mod arguments;
 #[path = "library/calls.rs"]
 mod calls;
+#[path = "library/chosen.rs"]
+mod chosen;
 #[path = "library/contents.rs"]
 mod contents;
 #[path = "library/costs.rs"]
@@ -40,6 +42,7 @@ mod threads;
 use super::format;
 
 use calls::CALLBACK;
+use chosen::Chosen;
 use costs::Costs;
 use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN, device_name};
 use device::Raw;
@@ -47,7 +50,7 @@ use format::{END, FUNCTIONS, GPU, Note, PROCESS, TOTALS, put, put_text};
 use functions::{DRIVER, MODULE_UNLOADED, RESOURCE, RUNTIME, STREAM_CREATED};
 use memory::Memory;
 use output::{ON, Output, Sink};
-use ranges::{Chosen, chosen_range};
+use ranges::chosen_range;
 use recorder::{RECORDER, Recorder, guarded};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{c_int, c_void};

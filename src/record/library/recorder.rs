@@ -1,12 +1,12 @@
 //! What the recorder knows of the process, and the switch that ends it.
 
+use super::chosen::Chosen;
 use super::costs::Costs;
 use super::cupti::{Cupti, Subscriber};
 use super::device::DeviceRecords;
 use super::digests::PendingCopies;
 use super::memory::Memory;
 use super::output::{ON, Sink};
-use super::ranges::Chosen;
 use super::threads::Threads;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;

@@ -2,6 +2,7 @@
 
 use crate::record::format::{Form, Note};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Stands for the time that the recorder took for a digest.
 pub const DIGEST_FUNCTION: &str = "hallway: digest";
@@ -32,6 +33,8 @@ pub struct RecordedProcess {
     pub totals: Totals,
     /// What the recorder's own callbacks took, as far as that was measured.
     pub costs: BTreeMap<&'static str, OwnCost>,
+    /// The names of its ranges, also of those outside of the chosen one.
+    pub ranges: Vec<Arc<str>>,
     /// Whether the recording came to its end: the process was not killed.
     pub has_ended: bool,
 }
