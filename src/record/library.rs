@@ -100,7 +100,7 @@ fn start() {
         let _ = output.block(format::NOTE, &[&[note as u8], text.as_bytes()].concat());
     };
     let device_only = is_set("HALLWAY_RECORD_DEVICE_ONLY");
-    let found = match find(device_only) {
+    let found = match find() {
         Ok(found) => found,
         Err((kind, why)) => {
             let _ = output.block(PROCESS, &about(None));
@@ -109,6 +109,9 @@ fn start() {
         }
     };
     let (cupti, subscriber) = found;
+    // A subscriber without callbacks costs nothing, and keeps a profiler of the program's own from
+    // taking over buffers that are the recorder's.
+    let subscriber = subscriber.filter(|_| !device_only);
     let _ = output.block(PROCESS, &about(Some(&cupti)));
     let _ = output.block(FUNCTIONS, &functions());
     if device_only {
@@ -161,8 +164,8 @@ fn is_set(variable: &str) -> bool {
 /// The version of CUPTI's interface in CUDA 11.8, the oldest one whose records are known.
 const OLDEST: u32 = 18;
 
-/// A CUPTI that works, with its callbacks if they are wanted and nobody else has them.
-fn find(device_only: bool) -> Result<(Cupti, Option<Subscriber>), (Note, String)> {
+/// A CUPTI that works, with its callbacks if nobody else has them.
+fn find() -> Result<(Cupti, Option<Subscriber>), (Note, String)> {
     let mut why = (
         Note::NoCupti,
         "CUPTI was not found: it is part of the CUDA toolkit, and of the Python packages \
@@ -174,9 +177,6 @@ fn find(device_only: bool) -> Result<(Cupti, Option<Subscriber>), (Note, String)
             let text = "is older than CUPTI of CUDA 11.8, whose records are other ones";
             why = (Note::NoCupti, format!("{} {text}", cupti.name));
             continue;
-        }
-        if device_only {
-            return Ok((cupti, None));
         }
         match cupti.subscribe(CALLBACK) {
             Ok(subscriber) => return Ok((cupti, Some(subscriber))),

@@ -40,7 +40,7 @@ type Table = *const *mut *const c_void;
 
 /// What NVTX exports to tools.
 #[repr(C)]
-struct Exported {
+pub struct Exported {
     size: usize,
     table: Option<unsafe extern "C" fn(u32, *mut Table, *mut u32) -> c_int>,
 }
@@ -76,11 +76,12 @@ static OFF: AtomicBool = AtomicBool::new(false);
 pub extern "C" fn InitializeInjectionNvtx2(export: Option<Export>) -> c_int {
     // What panics say belongs in no program's output.
     std::panic::set_hook(Box::new(|_| {}));
-    let installed = catch_unwind(|| install(export).unwrap_or(false));
+    let installed = catch_unwind(|| install(export).is_some());
     c_int::from(installed.unwrap_or(false))
 }
 
-fn install(export: Option<Export>) -> Option<bool> {
+/// Puts the functions into NVTX's table, if there is something to record into.
+fn install(export: Option<Export>) -> Option<()> {
     static PREPARED: Once = Once::new();
     if std::env::var_os("HALLWAY_RECORD_FILE").is_none() {
         return None;
@@ -88,10 +89,6 @@ fn install(export: Option<Export>) -> Option<bool> {
     // SAFETY: NVTX passes a function that returns what it exports, which stays.
     let exported = unsafe { export?(CALLBACKS).as_ref()? };
     let table = exported.table.filter(|_| exported.size >= size_of::<Exported>())?;
-    PREPARED.call_once(|| {
-        // SAFETY: the function is there until the process ends.
-        let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
-    });
     let fill = |module, functions: &[(usize, *const c_void)]| {
         let (mut places, mut count) = (std::ptr::null(), 0);
         // SAFETY: both can be written.
@@ -131,7 +128,15 @@ fn install(export: Option<Export>) -> Option<bool> {
     ];
     // Old libraries have no second module.
     let filled = [fill(CORE, &core), fill(CORE_2, &core_2)];
-    Some(filled.contains(&true))
+    if filled == [false, false] {
+        return None;
+    }
+    // Only now: a library that filled in nothing is unloaded again.
+    PREPARED.call_once(|| {
+        // SAFETY: the function is there until the process ends.
+        let _ = unsafe { pthread_atfork(None, None, Some(in_child)) };
+    });
+    Some(())
 }
 
 extern "C" fn in_child() {

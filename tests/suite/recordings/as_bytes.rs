@@ -9,6 +9,7 @@ use proptest::sample::Index;
 use std::sync::LazyLock;
 
 static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| record(&[], &["starts another"], &[]).bytes());
+static IN_RANGES: LazyLock<Vec<u8>> = LazyLock::new(|| record(&[], &["ranges"], &[]).bytes());
 
 #[test]
 fn cut_anywhere_the_rest_is_read() {
@@ -83,9 +84,9 @@ proptest! {
     #[test]
     fn blocks_that_make_no_sense_are_refused(
         changes in vec((any::<Index>(), any::<u16>(), any::<u8>()), 1..6),
-        kinds in vec((any::<Index>(), 0_u8..10), 0..2),
+        kinds in vec((any::<Index>(), 0_u8..12), 0..2),
     ) {
-        let mut blocks = blocks(&WHOLE);
+        let mut blocks = [blocks(&WHOLE), blocks(&IN_RANGES)].concat();
         for (block, at, byte) in changes {
             let index = block.index(blocks.len());
             let payload = &mut blocks[index].1;
@@ -100,6 +101,7 @@ proptest! {
         }
         if let Ok(trace) = read_recording(&file(&blocks)) {
             prop_assert!(trace.calls.iter().all(|call| call.thread < trace.threads.len()));
+            prop_assert!(trace.ranges.iter().all(|one| one.thread < trace.threads.len()));
             let calls = trace.calls.len();
             prop_assert!(trace.work.iter().all(|work| work.call.is_none_or(|call| call < calls)));
             prop_assert!(trace.calls.is_sorted_by_key(|call| call.begin));
@@ -108,7 +110,7 @@ proptest! {
 
     #[test]
     fn random_blocks_are_met(
-        blocks in vec((0_u8..10, vec(any::<u8>(), 0..60)), 0..12),
+        blocks in vec((0_u8..12, vec(any::<u8>(), 0..60)), 0..12),
     ) {
         let mut all = vec![(1, vec![1, 0, 0, 0, 0]), (2, vec![4, 1, b'k', 1, 1, b'c'])];
         all.extend(blocks);

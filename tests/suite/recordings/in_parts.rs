@@ -89,8 +89,8 @@ fn a_range_that_never_came_is_said() {
 
 #[test]
 fn the_device_alone_is_recorded_where_that_is_asked_for() {
-    // Whether callbacks could be had does not matter: they are not asked for.
-    let recorded = record(&["--device-only"], &["everything"], &[("PRETEND_SUBSCRIBE", "35")]);
+    // Whether another tool has the callbacks does not matter: they are not asked for.
+    let recorded = record(&["--device-only"], &["everything"], &[("PRETEND_SUBSCRIBE", "39")]);
     assert!(recorded.output.status.success(), "{}", recorded.said());
     let said = recorded.said();
     assert!(said.contains("no calls, 2 copies (96 B), 4 kernels"), "{said}");
@@ -107,6 +107,11 @@ fn the_device_alone_is_recorded_where_that_is_asked_for() {
     assert_eq!(code, Some(2), "{refused}");
     assert!(refused.contains("has no calls"), "{refused}");
     assert!(refused.contains("--device-only"), "{refused}");
+
+    let forbidden = record(&["--device-only"], &["everything"], &[("PRETEND_SUBSCRIBE", "35")]);
+    assert_eq!(forbidden.output.status.code(), Some(4), "{}", forbidden.said());
+    let quiet = record(&["--device-only"], &["ranges"], &[]);
+    assert_eq!(quiet.read().trace.ranges, []);
 }
 
 #[test]
