@@ -51,6 +51,13 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let outputs = output.iter().chain(table).map(PathBuf::as_path);
     check_outputs([path.as_path()], outputs)?;
     let trace = read_trace(path)?;
+    if !trace.has_calls() {
+        return Err(Failure::refused(
+            format!("{} has no calls of the host, and a program is made of these", path.display()),
+            "record the program again with its calls: `hallway record` without --device-only, and \
+             with no other profiler in the process",
+        ));
+    }
     let pass = trace.pass();
     let calls = arguments.calls(&trace, pass.as_ref())?;
     let how = Spelling {

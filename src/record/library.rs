@@ -8,6 +8,8 @@
 mod arguments;
 #[path = "library/calls.rs"]
 mod calls;
+#[path = "library/chosen.rs"]
+mod chosen;
 #[path = "library/contents.rs"]
 mod contents;
 #[path = "library/cupti.rs"]
@@ -23,10 +25,14 @@ mod format;
 mod functions;
 #[path = "library/memory.rs"]
 mod memory;
+#[path = "library/nvtx.rs"]
+mod nvtx;
 #[path = "library/output.rs"]
 mod output;
 #[path = "library/pages.rs"]
 mod pages;
+#[path = "library/ranges.rs"]
+mod ranges;
 #[path = "library/recorder.rs"]
 mod recorder;
 #[path = "library/threads.rs"]
@@ -36,12 +42,14 @@ mod threads;
 use super::format;
 
 use calls::CALLBACK;
-use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN};
+use chosen::Chosen;
+use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN, device_name};
 use device::Raw;
-use format::{COSTS, END, FUNCTIONS, Note, PROCESS, TOTALS, put, put_text};
+use format::{COSTS, END, FUNCTIONS, GPU, Note, PROCESS, TOTALS, put, put_text};
 use functions::{DRIVER, MODULE_UNLOADED, RESOURCE, RUNTIME, STREAM_CREATED};
 use memory::Memory;
 use output::{ON, Output, Sink};
+use ranges::chosen_range;
 use recorder::{RECORDER, Recorder, guarded};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{c_int, c_void};
@@ -90,6 +98,7 @@ fn start() {
     let note = |output: &mut Output, note: Note, text: &str| {
         let _ = output.block(format::NOTE, &[&[note as u8], text.as_bytes()].concat());
     };
+    let device_only = is_set("HALLWAY_RECORD_DEVICE_ONLY");
     let found = match find() {
         Ok(found) => found,
         Err((kind, why)) => {
@@ -99,17 +108,22 @@ fn start() {
         }
     };
     let (cupti, subscriber) = found;
+    // A subscriber without callbacks costs nothing, and keeps a profiler of the program's own from
+    // taking over buffers that are the recorder's.
+    let subscriber = subscriber.filter(|_| !device_only);
     let _ = output.block(PROCESS, &about(Some(&cupti)));
     let _ = output.block(FUNCTIONS, &functions());
     if let Ok(text) = std::env::var("HALLWAY_RECORD_COSTS") {
         let _ = output.block(COSTS, &costs(&text));
     }
-    if subscriber.is_none() {
+    if device_only {
+        note(&mut output, Note::DeviceOnly, "no calls, as asked");
+    } else if subscriber.is_none() {
         let why =
             "another tool, such as a profiler, already uses CUPTI's callbacks in this process";
         note(&mut output, Note::Taken, why);
     }
-    let asked = std::env::var_os("HALLWAY_RECORD_DIGEST").is_some_and(|value| value == "1");
+    let asked = is_set("HALLWAY_RECORD_DIGEST");
     let digests = asked && digests::can_be_taken();
     if asked && !digests {
         note(&mut output, Note::Partly, "no digests: process_vm_readv is not permitted here");
@@ -124,6 +138,7 @@ fn start() {
         memory: Memory::new(),
         digests,
         pending: Mutex::default(),
+        chosen: chosen_range().map(|_| Chosen::default()),
     });
     // SAFETY: both are there until the process ends.
     unsafe {
@@ -132,6 +147,7 @@ fn start() {
     }
     ON.store(true, Ordering::Release);
     recorder.switch_on();
+    ranges::recorder_started();
     let seconds = std::env::var("HALLWAY_RECORD_SECONDS").ok();
     let limit = seconds.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let name = std::thread::Builder::new().name("hallway".into());
@@ -139,6 +155,11 @@ fn start() {
     if let Err(error) = started {
         recorder.sink.fail(&format!("no thread could be started: {error}"));
     }
+}
+
+/// Whether hallway has switched something on.
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
 }
 
 /// The version of CUPTI's interface in CUDA 11.8, the oldest one whose records are known.
@@ -274,13 +295,26 @@ impl Recorder {
             totals.copies += of_thread.copies;
             totals.copied += of_thread.copied;
         }
-        let mut kernels = 0;
+        ranges::flush(&self.sink, at_exit);
+        let (mut kernels, mut unnamed) = (0, Vec::new());
         if let Some(mut device) = patiently(&self.device, PATIENCE) {
             let mut output = self.sink.0.lock().unwrap_or_else(PoisonError::into_inner);
             if device.write(&mut output).is_err() {
                 ON.store(false, Ordering::Relaxed);
             }
             kernels = device.kernels;
+            unnamed = std::mem::take(&mut device.unnamed);
+            if self.subscriber.is_none() {
+                (totals.copies, totals.copied) = (device.copies, device.copied);
+            }
+        }
+        // The driver is asked while nothing is locked.
+        for device in unnamed {
+            let Some(name) = device_name(device) else { continue };
+            let mut block = Vec::new();
+            put(&mut block, u64::from(device));
+            put_text(&mut block, name.as_bytes());
+            self.sink.write(GPU, &block);
         }
         let mut block = Vec::new();
         for number in [totals.calls, totals.copies, totals.copied, kernels] {
@@ -361,7 +395,11 @@ impl Recorder {
                 break;
             }
             // SAFETY: CUPTI only returns whole records.
-            if device.add(unsafe { Raw::new(record) }, &mut output).is_err() {
+            let record = unsafe { Raw::new(record) };
+            if self.chosen.as_ref().is_some_and(|chosen| !chosen.has(record.correlation())) {
+                continue;
+            }
+            if device.add(record, &mut output).is_err() {
                 ON.store(false, Ordering::Relaxed);
                 return;
             }

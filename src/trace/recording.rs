@@ -6,6 +6,7 @@ mod blocks;
 mod join;
 mod part;
 mod process;
+mod ranges;
 
 pub use about::{RecordedProcess, RecordingError, Totals};
 pub use part::Part;

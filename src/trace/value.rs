@@ -336,6 +336,11 @@ impl Trace {
         *self.defects.entry(defect).or_default() += 1;
     }
 
+    /// Whether it says what the host did. Some recordings hold only what GPUs did.
+    pub fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
     /// Whether streams wait for the legacy default stream, and it for them. A trace does not say so
     /// of a stream: `cudaStreamCreate` makes streams that do, and all other ways to make one are
     /// there to make one that does not. What most streams are, all count as; libraries make some

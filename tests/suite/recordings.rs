@@ -2,6 +2,7 @@
 
 mod as_bytes;
 mod from_a_device;
+mod in_parts;
 
 use crate::commands::hallway;
 use hallway::record::format::Note;

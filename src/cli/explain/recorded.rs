@@ -27,6 +27,9 @@ pub(super) fn explain(
     };
     let account = trace.account(calls.clone());
     let mut text = traced::account(&trace, pass.as_ref(), &account, width);
+    if !trace.has_calls() {
+        return print(&text);
+    }
     let is_held = |site: &CopySite| site.reason == Some(Reason::Pageable);
     if let Some(found) = found.as_ref().filter(|_| account.sites.iter().any(is_held))
         && let Some([as_it_is, pinned]) = with_pinned(&trace, calls, found)

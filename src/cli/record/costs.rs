@@ -34,6 +34,8 @@ pub(super) fn measured(library: &Library) -> BTreeMap<u8, u64> {
             prefix: &folder.path().join("calls"),
             digests: false,
             seconds: None,
+            range: None,
+            device_only: false,
             costs: &BTreeMap::new(),
         };
         launch.run_quietly()?;

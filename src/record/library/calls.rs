@@ -7,6 +7,7 @@ use super::contents::{given_to_kernel, look_before, look_behind};
 use super::cupti::Callback;
 use super::format::{FAILED, FLAG_BITS, Form, OTHER_CONTEXT, put, put_step};
 use super::functions::{DRIVER, FUNCTIONS, How, MODULE_UNLOADED, RESOURCE, position};
+use super::ranges::{is_chosen, profiling};
 use super::recorder::{Recorder, guarded};
 use super::threads::{Last, here};
 use std::cell::Cell;
@@ -34,10 +35,18 @@ struct Outer {
     launched: u64,
     /// The checksum of what it sends, if one was taken.
     sent: Option<u64>,
+    /// Whether it is recorded: only some parts of the program may be.
+    is_chosen: bool,
 }
 
-const OUTSIDE: Outer =
-    Outer { function: usize::MAX, correlation: 0, begin: 0, launched: 0, sent: None };
+const OUTSIDE: Outer = Outer {
+    function: usize::MAX,
+    correlation: 0,
+    begin: 0,
+    launched: 0,
+    sent: None,
+    is_chosen: false,
+};
 
 thread_local! {
     static OUTER: Cell<Outer> = const { Cell::new(OUTSIDE) };
@@ -56,6 +65,7 @@ unsafe extern "C" fn callback(_: *mut c_void, domain: u32, id: u32, data: *const
         } else if let Some(function) = position(domain, id) {
             // SAFETY: for functions, CUPTI passes this structure.
             let data = unsafe { &*data.cast::<CallbackData>() };
+            profiling(FUNCTIONS[function].how, data.site == ENTER);
             if data.site == ENTER {
                 enter(recorder, function, data);
             } else {
@@ -75,14 +85,22 @@ fn enter(recorder: &Recorder, position: usize, data: &CallbackData) {
         }
         return;
     }
+    let correlation = data.correlation_id;
+    if !is_chosen() {
+        return OUTER.set(Outer { function: position, correlation, ..OUTSIDE });
+    }
+    if let Some(chosen) = &recorder.chosen {
+        chosen.add(correlation);
+    }
     let thread = here(&recorder.threads, &recorder.sink);
     let sent = look_before(recorder, thread, function, data);
     OUTER.set(Outer {
         function: position,
-        correlation: data.correlation_id,
+        correlation,
         begin: recorder.cupti.now(),
         launched: handle(),
         sent,
+        is_chosen: true,
     });
 }
 
@@ -99,12 +117,15 @@ fn exit(recorder: &Recorder, position: usize, id: u32, data: &CallbackData) {
     if function.how == How::Query && code != 0 {
         return;
     }
-    let thread = here(&recorder.threads, &recorder.sink);
     let call = Call { function, data, is_per_thread: u32::from(function.id) != id };
     let is_ok = code == 0;
     if is_ok {
         note_memory(recorder, &call);
     }
+    if !outer.is_chosen {
+        return;
+    }
+    let thread = here(&recorder.threads, &recorder.sink);
     thread.write(&recorder.sink, |buffer, last| {
         last.totals.calls += 1;
         let context = u64::from(data.context_uid);

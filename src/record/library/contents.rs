@@ -58,7 +58,9 @@ pub fn look_before(
         return None;
     }
     let copy = recorder.digests.then(|| contiguous(function, data, HOST_TO_DEVICE)).flatten()?;
-    take_digest(recorder, thread, copy)
+    let sent = take_digest(recorder, thread, copy);
+    // Where only some calls are looked at, the wait for a copy may be among the others.
+    sent.filter(|_| recorder.chosen.is_none())
 }
 
 /// Looks at the memory of copies that are done once this call has returned, or notes one that is

@@ -20,6 +20,8 @@ pub const DEVICE: u8 = 5;
 pub const TOTALS: u8 = 6;
 pub const NOTE: u8 = 7;
 pub const END: u8 = 8;
+pub const RANGES: u8 = 9;
+pub const GPU: u8 = 10;
 /// What recording adds between two calls.
 pub const COSTS: u8 = 11;
 
@@ -53,6 +55,15 @@ pub const DROPPED: u8 = 7;
 /// Added to the kind of a record if a graph did it.
 pub const OF_GRAPH: u8 = 16;
 
+/// Entries of a block of ranges.
+pub const RANGE_NAME: u8 = 0;
+pub const RANGE_BEGIN: u8 = 1;
+pub const RANGE_END: u8 = 2;
+
+/// The name that stands for what a program does between `cudaProfilerStart` and `cudaProfilerStop`,
+/// where a range is chosen.
+pub const PROFILER: &str = "profiler";
+
 /// More pointers of one launch are left out.
 pub const MOST_POINTERS: usize = 32;
 
@@ -70,6 +81,8 @@ pub enum Note {
     Failed = 4,
     /// Something was left out.
     Partly = 5,
+    /// Only what the GPUs did was recorded, as it was asked for.
+    DeviceOnly = 6,
 }
 
 impl Note {
@@ -80,6 +93,7 @@ impl Note {
             3 => Self::Forbidden,
             4 => Self::Failed,
             5 => Self::Partly,
+            6 => Self::DeviceOnly,
             _ => return None,
         })
     }

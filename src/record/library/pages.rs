@@ -18,16 +18,14 @@ pub fn untouched(address: u64, bytes: u64) -> u8 {
     if !page.is_power_of_two() {
         return 0;
     }
-    let place = |index: u64| address.saturating_add(bytes / PLACES * index) & !(page - 1);
+    // The middle of each eighth: the first page may be in use by something else before it.
+    let place =
+        |part: u64| address.saturating_add(bytes / (2 * PLACES) * (2 * part + 1)) & !(page - 1);
     let is_untouched = |at: u64| {
         let mut found = 1;
         // SAFETY: the system checks the range, and writes one byte for one page.
         let code = unsafe { mincore(at as *mut c_void, page as usize, &raw mut found) };
         code == 0 && found & 1 == 0
     };
-    // The first page may be in use by something else before it.
-    (1..=PLACES)
-        .map(|index| place(index).min(place(PLACES) - 1))
-        .filter(|&at| is_untouched(at))
-        .count() as u8
+    (0..PLACES).map(place).filter(|&at| is_untouched(at)).count() as u8
 }

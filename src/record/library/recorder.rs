@@ -1,5 +1,6 @@
 //! What the recorder knows of the process, and the switch that ends it.
 
+use super::chosen::Chosen;
 use super::cupti::{Cupti, Subscriber};
 use super::device::DeviceRecords;
 use super::digests::PendingCopies;
@@ -22,6 +23,8 @@ pub struct Recorder {
     pub memory: Memory,
     pub digests: bool,
     pub pending: Mutex<PendingCopies>,
+    /// The calls that are recorded, if not all are.
+    pub chosen: Option<Chosen>,
 }
 
 pub static RECORDER: OnceLock<Recorder> = OnceLock::new();

@@ -1,6 +1,7 @@
 //! What a recording says about itself, and why one cannot be read.
 
 use crate::record::format::Note;
+use std::sync::Arc;
 
 /// Why a file is no recording that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +27,8 @@ pub struct RecordedProcess {
     /// What the recorder could not do, and why.
     pub notes: Vec<(Note, String)>,
     pub totals: Totals,
+    /// The names of its ranges, also of those outside of the chosen one.
+    pub ranges: Vec<Arc<str>>,
     /// Whether the recording came to its end: the process was not killed.
     pub has_ended: bool,
 }

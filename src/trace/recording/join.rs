@@ -2,12 +2,14 @@
 
 use super::about::RecordedProcess;
 use super::process::{About, Process, RawCall, RawStream, RawWork, Remark};
-use crate::record::format::PLACES;
+use crate::record::format::{Note, PLACES};
 use crate::trace::{
-    CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, Origin, StreamKey, Trace,
+    CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, Origin, Range, StreamKey,
+    Trace,
 };
 use crate::units::{Instant, Span};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 /// The default stream's handle, and another name for it.
 const DEFAULT: u64 = 0;
@@ -22,7 +24,10 @@ pub struct Joined {
     /// Each with its begin and end.
     calls: Vec<(u64, u64, HostCall)>,
     work: Vec<(u64, u64, DeviceWork)>,
-    devices: BTreeSet<u32>,
+    /// With the names of those that say so.
+    devices: BTreeMap<u32, Option<String>>,
+    /// Each with its begin and end.
+    ranges: Vec<(u64, u64, Range)>,
     defects: BTreeMap<Defect, usize>,
 }
 
@@ -36,13 +41,14 @@ fn handle_of(context: u64, handle: u64, thread: usize) -> Handle {
 
 impl Process {
     /// Adds the process to the others.
-    pub fn join(self, to: &mut Joined) -> RecordedProcess {
+    pub fn join(mut self, to: &mut Joined) -> RecordedProcess {
         let streams = self.streams_of_calls();
         let found = places_of(&self.remarks);
         let recorder = self.recorder();
         let first_thread = to.threads.len();
         let first_call = to.calls.len();
         let process = self.about.id;
+        self.join_ranges(first_thread, to);
         let thread = |(id, name)| HostThread { process, id, name };
         to.threads.extend(self.threads.into_iter().map(thread));
         let mut by_correlation = HashMap::new();
@@ -69,9 +75,16 @@ impl Process {
             let host = HostCall { thread, kind, function, begin, end, recorder };
             to.calls.push((call.begin, call.end, host));
         }
-        to.devices.extend(self.work.iter().map(|work| work.stream.device));
+        for device in self.work.iter().map(|work| work.stream.device) {
+            let name = to.devices.entry(device).or_default();
+            if name.is_none() {
+                *name = self.gpus.get(&device).cloned();
+            }
+        }
+        // Calls that nobody asked for are not missing.
+        let asked = self.about.notes.iter().any(|(note, _)| *note == Note::DeviceOnly);
         for work in self.work {
-            to.add(process, work, &by_correlation);
+            to.add(process, work, (!asked).then_some(&by_correlation));
         }
         if self.dropped > 0 {
             *to.defects.entry(Defect::Dropped).or_default() += self.dropped as usize;
@@ -106,6 +119,24 @@ impl Process {
             before = Some(call);
         }
         taken
+    }
+
+    /// Adds the ranges of threads that made calls. One that never ended lasts as long as anything
+    /// else.
+    fn join_ranges(&mut self, first_thread: usize, to: &mut Joined) {
+        let ends = self.calls.iter().map(|call| call.end);
+        let last = ends.chain(self.work.iter().map(|work| work.end)).max().unwrap_or(0);
+        for range in std::mem::take(&mut self.ranges).all() {
+            let Some(thread) = self.positions.get(&range.thread) else { continue };
+            let end = range.end.unwrap_or(last.max(range.begin));
+            if end < range.begin {
+                to.note(Defect::EndsBeforeStart);
+                continue;
+            }
+            let (begin, thread) = (range.begin, first_thread + thread);
+            let at = Instant::default();
+            to.ranges.push((begin, end, Range { thread, name: range.name, begin: at, end: at }));
+        }
     }
 
     /// The stream of each call, where it is known: by what the GPU did for the call itself, or for
@@ -175,15 +206,17 @@ impl Joined {
         *self.defects.entry(defect).or_default() += 1;
     }
 
-    fn add(&mut self, process: u64, work: RawWork, calls: &HashMap<u64, (usize, u64)>) {
+    /// Adds what a GPU did. Without `calls`, it has none.
+    fn add(&mut self, process: u64, work: RawWork, calls: Option<&HashMap<u64, (usize, u64)>>) {
         if work.start == 0 || work.end == 0 {
             return self.note(Defect::ZeroTime);
         }
         if work.end < work.start {
             return self.note(Defect::EndsBeforeStart);
         }
-        let call = calls.get(&work.correlation).copied();
+        let call = calls.and_then(|calls| calls.get(&work.correlation)).copied();
         match call {
+            None if calls.is_none() => {}
             None => self.note(Defect::NoCall),
             Some((_, begin)) if work.start < begin => self.note(Defect::BeforeItsCall),
             Some(_) => {}
@@ -220,13 +253,20 @@ impl Joined {
             call: work.call.map(|index| places[index]),
             ..work
         });
+        self.ranges.retain(|range| range.1 > first);
+        self.ranges.sort_by_key(|range| (range.0, Reverse(range.1)));
+        let ranges = self.ranges.into_iter().map(|(begin, end, range)| Range {
+            begin: since(begin),
+            end: since(end),
+            ..range
+        });
         Trace {
             origin,
-            gpus: self.devices.into_iter().map(|device| Gpu { device, name: None }).collect(),
+            gpus: self.devices.into_iter().map(|(device, name)| Gpu { device, name }).collect(),
             threads: self.threads,
             calls: calls.collect(),
             work: work.collect(),
-            ranges: Vec::new(),
+            ranges: ranges.collect(),
             defects: self.defects,
         }
     }

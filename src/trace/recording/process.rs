@@ -2,12 +2,13 @@
 
 use super::about::{RecordedProcess, RecordingError, Totals};
 use super::blocks::{Block, Numbers};
+use super::ranges::RawRanges;
 use crate::record::format::{
     self, FAILED, FLAG_BITS, Form, MOST_POINTERS, Note, OF_GRAPH, OTHER_CONTEXT, REMARK,
 };
 use crate::trace::{CallKind, CopyPlaces, MemoryKind, WorkKind};
 use crate::units::Bytes;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What a process did, with its own numbers of streams and calls.
@@ -20,13 +21,16 @@ pub struct Process {
     pub streams: Vec<RawStream>,
     /// Threads by their positions; a number may be used again once its thread is gone.
     pub threads: Vec<(u64, Option<String>)>,
-    positions: HashMap<u64, usize>,
+    pub positions: HashMap<u64, usize>,
     pub calls: Vec<RawCall>,
     pub work: Vec<RawWork>,
     pub created: Vec<Created>,
     pub remarks: Vec<Remark>,
     /// What recording adds between two calls of a form, in nanoseconds.
     pub costs: HashMap<u8, u64>,
+    pub ranges: RawRanges,
+    /// The names of GPUs by their numbers.
+    pub gpus: BTreeMap<u32, String>,
     pub dropped: u64,
 }
 
@@ -143,6 +147,11 @@ impl Process {
                 }
             }
             format::END => self.about.has_ended = true,
+            format::RANGES => self.ranges.read(numbers, &mut self.about.ranges)?,
+            format::GPU => {
+                let device = numbers.small()?;
+                self.gpus.insert(device, numbers.text()?);
+            }
             _ => return Err(numbers.malformed()),
         }
         Ok(())

@@ -9,6 +9,7 @@ use proptest::sample::Index;
 use std::sync::LazyLock;
 
 static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| record(&[], &["starts another"], &[]).bytes());
+static IN_RANGES: LazyLock<Vec<u8>> = LazyLock::new(|| record(&[], &["ranges"], &[]).bytes());
 
 #[test]
 fn cut_anywhere_the_rest_is_read() {
@@ -103,7 +104,7 @@ proptest! {
         changes in vec((any::<Index>(), any::<u16>(), any::<u8>()), 1..6),
         kinds in vec((any::<Index>(), 0_u8..13), 0..2),
     ) {
-        let mut blocks = blocks(&WHOLE);
+        let mut blocks = [blocks(&WHOLE), blocks(&IN_RANGES)].concat();
         for (block, at, byte) in changes {
             let index = block.index(blocks.len());
             let payload = &mut blocks[index].1;
@@ -118,6 +119,7 @@ proptest! {
         }
         if let Ok(trace) = read_recording(&file(&blocks)) {
             prop_assert!(trace.calls.iter().all(|call| call.thread < trace.threads.len()));
+            prop_assert!(trace.ranges.iter().all(|one| one.thread < trace.threads.len()));
             let calls = trace.calls.len();
             prop_assert!(trace.work.iter().all(|work| work.call.is_none_or(|call| call < calls)));
             prop_assert!(trace.calls.is_sorted_by_key(|call| call.begin));

@@ -1,6 +1,9 @@
 //! A program that seems to use CUDA. It loads the recorder as the driver would, and then does what
 //! its argument says. Compiled by itself.
 
+#[path = "pretend_nvtx.rs"]
+mod nvtx;
+
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::time::Duration;
 
@@ -247,6 +250,42 @@ fn launches(cuda: Cuda, count: u32) {
     }
 }
 
+/// A pinned copy into device memory and its record, each of another size.
+fn copy_in(cuda: Cuda, at: u64, correlation: u32) {
+    let bytes = 64 * u64::from(correlation);
+    cuda.call((at, at + 10), (RUNTIME, 41, correlation), &[MEMORY, 0x5000, bytes, 1, ONE]);
+    cuda.copy((at + 20, at + 40), 13, correlation, 0x03_02_01, bytes);
+}
+
+/// Copies in ranges of several kinds, and between the calls that ask for profiling. It is in a
+/// range already, which it never leaves. Ranges begin and end when the call before them ends.
+fn ranges(cuda: Cuda, t: u64) {
+    copy_in(cuda, t, 1);
+    assert_eq!(nvtx::push("step"), 1);
+    copy_in(cuda, t + 100, 2);
+    let library = nvtx::domain("a library");
+    assert_eq!(nvtx::push_in(library, "inner"), 0);
+    copy_in(cuda, t + 200, 3);
+    std::thread::scope(|scope| {
+        // What helpers do while a thread is in a range belongs to it, too.
+        scope.spawn(|| copy_in(cuda, t + 250, 4));
+    });
+    assert_eq!(nvtx::pop_in(library), 0);
+    assert_eq!(nvtx::pop(), 1);
+    copy_in(cuda, t + 300, 5);
+    cuda.nested((t + 400, t + 410), 171, 6, &[], (308, &[]));
+    copy_in(cuda, t + 420, 7);
+    cuda.nested((t + 450, t + 460), 172, 8, &[], (309, &[]));
+    let number = nvtx::start("span");
+    copy_in(cuda, t + 500, 9);
+    assert_eq!(nvtx::push_wide("größer"), 1);
+    copy_in(cuda, t + 600, 10);
+    nvtx::end(number);
+    nvtx::end(number);
+    copy_in(cuda, t + 700, 11);
+    assert_eq!((nvtx::pop(), nvtx::pop_in(library)), (1, -2));
+}
+
 fn main() {
     let action = std::env::args().nth(1).unwrap_or_default();
     if action == "nothing" {
@@ -260,11 +299,18 @@ fn main() {
         let (call, record) = (find(library, c"pretend_call"), find(library, c"pretend_record"));
         Cuda { call, record }
     };
+    if action == "ranges" && std::env::var_os("NVTX_INJECTION64_PATH").is_some() {
+        nvtx::load(open, |library, name| unsafe { dlsym(library, name.as_ptr()) });
+        assert_eq!(nvtx::push("whole"), 0);
+    }
     let recorder = open(&std::env::var("CUDA_INJECTION64_PATH").unwrap());
     let start: extern "C" fn() -> c_int = unsafe { find(recorder, c"InitializeInjection") };
     assert_eq!(start(), 1);
     match action.as_str() {
         "everything" => a_bit_of_everything(cuda, 1_000),
+        "ranges" if std::env::var_os("NVTX_INJECTION64_PATH").is_some() => {
+            ranges(cuda, 4_000_000_000_000_000_000);
+        }
         "digests" => copies_for_digests(cuda),
         "refills" => refills(cuda),
         "new memory" => new_memory(cuda),
