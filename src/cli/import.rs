@@ -51,10 +51,21 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let outputs = output.iter().chain(table).map(PathBuf::as_path);
     check_outputs([path.as_path()], outputs)?;
     let trace = read_trace(path)?;
+    if !trace.has_calls() {
+        return Err(Failure::refused(
+            format!("{} has no calls of the host, and a program is made of these", path.display()),
+            "record the program again with its calls: `hallway record` without --device-only, and \
+             with no other profiler in the process",
+        ));
+    }
     let pass = trace.pass();
     let calls = arguments.calls(&trace, pass.as_ref())?;
-    let how =
-        Spelling { each_kernel: arguments.measured, each_call: table.is_some(), pinned: false };
+    let how = Spelling {
+        each_kernel: arguments.measured,
+        each_call: table.is_some(),
+        pinned: false,
+        without_recorder: true,
+    };
     let spelled = trace.spelled(&stem(path), calls, how);
     check(path, &spelled)?;
     eprint!("{}", traced::imported(&trace, pass.as_ref(), &spelled));

@@ -102,6 +102,9 @@ enum Command {
     /// Time this process's first use of the GPU, for a calibration that starts it
     #[command(name = new_process::MEASURE, hide = true)]
     MeasureNewProcess(new_process::NewProcessArguments),
+    /// Make calls of each kind in a row, for a recording that has to know its own cost
+    #[command(name = record::MAKE_CALLS, hide = true)]
+    MakeAlikeCalls,
     /// Plot plans, timelines, sweeps, predicted against measured times, and copy bandwidth
     Plot(plot::PlotArguments),
 }
@@ -221,6 +224,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Fit(arguments) => fit::run(arguments),
         Command::Init(arguments) => init::run(arguments),
         Command::Kernels => print(&library(terminal::width(None, None))),
+        Command::MakeAlikeCalls => record::make_calls(),
         Command::MeasureKernels => own_kernels::measure(),
         Command::MeasureNewProcess(arguments) => new_process::measure(arguments),
         Command::Merge(arguments) => merge::run(arguments),

@@ -1,15 +1,17 @@
 //! `hallway record`: runs a program with the recorder loaded into it, and writes what it did.
 
+mod costs;
 mod launch;
+mod nothing;
 mod parts;
 
 use super::outputs::check_outputs;
 use super::{Failure, Outcome};
 use crate::record::format::Note;
-use crate::report::ProblemKind;
 use crate::trace::{RecordedProcess, Totals};
 use crate::units::Bytes;
 use clap::{Args, ValueHint};
+pub(super) use costs::{MAKE_CALLS, make_calls};
 use launch::{Ended, Launch, Library};
 use parts::Parts;
 use std::ffi::OsString;
@@ -20,9 +22,10 @@ const AFTER: &str = "\
 Examples:
   hallway record -- python3 train.py
   hallway record --output run.hallway --seconds 30 -- ./solver input.dat
+  hallway record --range step -- python3 train.py
 
-Exit codes: that of the program if it fails; 1 the program did not use CUDA; 2 it cannot be started;
-4 CUPTI is missing or not permitted.";
+Exit codes: that of the program if it fails; 1 the program did not use CUDA, or not in the range; 2
+it cannot be started; 4 CUPTI is missing or not permitted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
@@ -34,6 +37,14 @@ pub(super) struct RecordArguments {
     /// about as long as copying the data once more
     #[arg(long)]
     digest: bool,
+    /// Record only while some thread of a process is in an NVTX range of this name. `profiler` also
+    /// stands for what is between cudaProfilerStart and cudaProfilerStop
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    range: Option<String>,
+    /// Record only what GPUs do, and no calls. Costs least, but cannot be imported, and leaves open
+    /// why copies are not hidden
+    #[arg(long, conflicts_with_all = ["digest", "range"])]
+    device_only: bool,
     /// Stop recording after this many seconds; the program runs on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
@@ -55,6 +66,7 @@ pub(super) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::unwritten(folder.display(), &error))?;
     let library = Library::prepare()?;
+    let costs = costs::measured(&library);
     let mut parts = Parts::new(&output);
     let launch = Launch {
         program,
@@ -63,6 +75,9 @@ pub(super) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
         prefix: &output,
         digests: arguments.digest,
         seconds: arguments.seconds,
+        costs: &costs,
+        range: arguments.range.as_deref(),
+        device_only: arguments.device_only,
     };
     let ended = launch.run(|since| parts.show_progress(since))?;
     parts.clear_progress();
@@ -72,7 +87,7 @@ pub(super) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
     if parts.is_empty() {
         ended.say(&name);
         return match ended.code() {
-            0 => Err(unused(&name)),
+            0 => Err(nothing::unused(&name)),
             code => Ok(Outcome::Exit(code)),
         };
     }
@@ -82,14 +97,16 @@ pub(super) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
         tell_notes(process);
     }
     let shown = shown_path(&output);
-    let recorded: Vec<_> = found.iter().filter(|process| process.cupti.is_some()).collect();
-    if recorded.is_empty() {
-        // There is nothing in it but the reason, which has been told.
+    if let Some(why) = nothing::why(&found, arguments.range.as_deref()) {
+        // There is nothing in it but the reason.
         let _ = std::fs::remove_file(&output);
         ended.say(&name);
         return match ended.code() {
-            0 => Err(unrecorded(&found)),
-            code => Ok(Outcome::Exit(code)),
+            0 => Err(why),
+            code => {
+                eprintln!("hallway: {}", why.report);
+                Ok(Outcome::Exit(code))
+            }
         };
     }
     tell_summary(&name, &ended, &found, &shown, bytes);
@@ -128,9 +145,9 @@ fn tell_summary(name: &str, ended: &Ended, found: &[RecordedProcess], file: &str
         1 => String::new(),
         count => format!(" in {count} processes"),
     };
+    let asked = if calls == 0 { "no calls".to_owned() } else { format!("{calls} calls to CUDA") };
     eprintln!(
-        "Recorded {:.1} s of {name}: {calls} calls to CUDA{processes}, {copies} copies ({}), \
-         {kernels} kernels.",
+        "Recorded {:.1} s of {name}: {asked}{processes}, {copies} copies ({}), {kernels} kernels.",
         ended.took.as_secs_f64(),
         Bytes::new(copied),
     );
@@ -150,38 +167,15 @@ fn tell_notes(process: &RecordedProcess) {
     for (note, text) in &process.notes {
         let meaning = match note {
             Note::NoCupti | Note::Forbidden => "not recorded",
-            Note::Taken => "only the GPU's work was recorded, no calls and no addresses",
+            Note::Taken | Note::DeviceOnly => {
+                "only the GPU's work was recorded, no calls and no addresses"
+            }
             Note::Failed => "recording ended early",
             Note::Partly => "recorded in part",
         };
+        if *note == Note::DeviceOnly {
+            continue;
+        }
         eprintln!("hallway: process {}: {meaning}: {text}", process.id);
     }
-}
-
-fn unused(name: &str) -> Failure {
-    Failure::told(
-        ProblemKind::Unanswered,
-        format!("{name} did not use CUDA: nothing was recorded"),
-        "check that it runs on the GPU, that nothing clears CUDA_INJECTION64_PATH before it starts \
-         the process that does, and that this process may write beside the output",
-    )
-}
-
-fn unrecorded(found: &[RecordedProcess]) -> Failure {
-    let is_forbidden =
-        |process: &RecordedProcess| process.notes.iter().any(|(note, _)| *note == Note::Forbidden);
-    if found.iter().any(is_forbidden) {
-        return Failure::told(
-            ProblemKind::Machine,
-            "nothing was recorded: this user may not use CUPTI",
-            "run as root, or have an administrator load the driver with \
-             NVreg_RestrictProfilingToAdminUsers=0; in a container, add the capability SYS_ADMIN",
-        );
-    }
-    Failure::told(
-        ProblemKind::Machine,
-        "nothing was recorded: CUPTI does not work here",
-        "install the CUDA toolkit or the Python package nvidia-cuda-cupti, or name the library in \
-         HALLWAY_CUPTI",
-    )
 }

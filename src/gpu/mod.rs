@@ -6,6 +6,7 @@
 //! call: it looks up no context and records no event of its own. CUDA reports elapsed
 //! times in floating-point milliseconds; they become a [`crate::units::Span`] here.
 
+mod alike_calls;
 mod blocker;
 mod cuda;
 mod description;
@@ -25,6 +26,7 @@ mod stream;
 mod survey;
 mod vendor;
 
+pub use alike_calls::alike_calls;
 pub use blocker::Blocker;
 pub use description::Description;
 pub use device::Device;

@@ -60,7 +60,8 @@ impl Module {
         self.function(&kernel.name().replace('-', "_"))
     }
 
-    fn function(&self, name: &str) -> GpuResult<sys::CUfunction> {
+    /// Looks up a kernel by its name in the code.
+    pub fn function(&self, name: &str) -> GpuResult<sys::CUfunction> {
         let name = CString::new(name).expect("kernel names have no zero byte");
         let mut function = std::ptr::null_mut();
         // SAFETY: the module is loaded, the name is zero-terminated, and `function` is

@@ -8,10 +8,10 @@
 mod arguments;
 #[path = "library/calls.rs"]
 mod calls;
+#[path = "library/chosen.rs"]
+mod chosen;
 #[path = "library/contents.rs"]
 mod contents;
-#[path = "library/costs.rs"]
-mod costs;
 #[path = "library/cupti.rs"]
 mod cupti;
 #[path = "library/device.rs"]
@@ -25,8 +25,14 @@ mod format;
 mod functions;
 #[path = "library/memory.rs"]
 mod memory;
+#[path = "library/nvtx.rs"]
+mod nvtx;
 #[path = "library/output.rs"]
 mod output;
+#[path = "library/pages.rs"]
+mod pages;
+#[path = "library/ranges.rs"]
+mod ranges;
 #[path = "library/recorder.rs"]
 mod recorder;
 #[path = "library/threads.rs"]
@@ -36,13 +42,14 @@ mod threads;
 use super::format;
 
 use calls::CALLBACK;
-use costs::Costs;
-use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN};
+use chosen::Chosen;
+use cupti::{Cupti, FORBIDDEN, Subscriber, TAKEN, device_name};
 use device::Raw;
-use format::{END, FUNCTIONS, Note, PROCESS, TOTALS, put, put_text};
+use format::{COSTS, END, FUNCTIONS, GPU, Note, PROCESS, TOTALS, put, put_text};
 use functions::{DRIVER, MODULE_UNLOADED, RESOURCE, RUNTIME, STREAM_CREATED};
 use memory::Memory;
 use output::{ON, Output, Sink};
+use ranges::chosen_range;
 use recorder::{RECORDER, Recorder, guarded};
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{c_int, c_void};
@@ -91,6 +98,7 @@ fn start() {
     let note = |output: &mut Output, note: Note, text: &str| {
         let _ = output.block(format::NOTE, &[&[note as u8], text.as_bytes()].concat());
     };
+    let device_only = is_set("HALLWAY_RECORD_DEVICE_ONLY");
     let found = match find() {
         Ok(found) => found,
         Err((kind, why)) => {
@@ -100,14 +108,22 @@ fn start() {
         }
     };
     let (cupti, subscriber) = found;
+    // A subscriber without callbacks costs nothing, and keeps a profiler of the program's own from
+    // taking over buffers that are the recorder's.
+    let subscriber = subscriber.filter(|_| !device_only);
     let _ = output.block(PROCESS, &about(Some(&cupti)));
     let _ = output.block(FUNCTIONS, &functions());
-    if subscriber.is_none() {
+    if let Ok(text) = std::env::var("HALLWAY_RECORD_COSTS") {
+        let _ = output.block(COSTS, &costs(&text));
+    }
+    if device_only {
+        note(&mut output, Note::DeviceOnly, "no calls, as asked");
+    } else if subscriber.is_none() {
         let why =
             "another tool, such as a profiler, already uses CUPTI's callbacks in this process";
         note(&mut output, Note::Taken, why);
     }
-    let asked = std::env::var_os("HALLWAY_RECORD_DIGEST").is_some_and(|value| value == "1");
+    let asked = is_set("HALLWAY_RECORD_DIGEST");
     let digests = asked && digests::can_be_taken();
     if asked && !digests {
         note(&mut output, Note::Partly, "no digests: process_vm_readv is not permitted here");
@@ -120,9 +136,9 @@ fn start() {
         threads: Threads::default(),
         device: Mutex::default(),
         memory: Memory::new(),
-        costs: Costs::default(),
         digests,
         pending: Mutex::default(),
+        chosen: chosen_range().map(|_| Chosen::default()),
     });
     // SAFETY: both are there until the process ends.
     unsafe {
@@ -131,6 +147,7 @@ fn start() {
     }
     ON.store(true, Ordering::Release);
     recorder.switch_on();
+    ranges::recorder_started();
     let seconds = std::env::var("HALLWAY_RECORD_SECONDS").ok();
     let limit = seconds.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     let name = std::thread::Builder::new().name("hallway".into());
@@ -138,6 +155,11 @@ fn start() {
     if let Err(error) = started {
         recorder.sink.fail(&format!("no thread could be started: {error}"));
     }
+}
+
+/// Whether hallway has switched something on.
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
 }
 
 /// The version of CUPTI's interface in CUDA 11.8, the oldest one whose records are known.
@@ -188,6 +210,19 @@ fn functions() -> Vec<u8> {
     for function in &functions::FUNCTIONS {
         block.push(function.form as u8);
         put_text(&mut block, function.name.as_bytes());
+    }
+    block
+}
+
+/// What recording adds between two calls of each form, which whoever started the process has
+/// measured: nanoseconds by form, such as `4=600,6=450`.
+fn costs(text: &str) -> Vec<u8> {
+    let mut block = Vec::new();
+    for (form, nanos) in text.split(',').filter_map(|one| one.split_once('=')) {
+        if let (Ok(form), Ok(nanos)) = (form.parse(), nanos.parse()) {
+            block.push(form);
+            put(&mut block, nanos);
+        }
     }
     block
 }
@@ -260,19 +295,31 @@ impl Recorder {
             totals.copies += of_thread.copies;
             totals.copied += of_thread.copied;
         }
-        let mut kernels = 0;
+        ranges::flush(&self.sink, at_exit);
+        let (mut kernels, mut unnamed) = (0, Vec::new());
         if let Some(mut device) = patiently(&self.device, PATIENCE) {
             let mut output = self.sink.0.lock().unwrap_or_else(PoisonError::into_inner);
             if device.write(&mut output).is_err() {
                 ON.store(false, Ordering::Relaxed);
             }
             kernels = device.kernels;
+            unnamed = std::mem::take(&mut device.unnamed);
+            if self.subscriber.is_none() {
+                (totals.copies, totals.copied) = (device.copies, device.copied);
+            }
+        }
+        // The driver is asked while nothing is locked.
+        for device in unnamed {
+            let Some(name) = device_name(device) else { continue };
+            let mut block = Vec::new();
+            put(&mut block, u64::from(device));
+            put_text(&mut block, name.as_bytes());
+            self.sink.write(GPU, &block);
         }
         let mut block = Vec::new();
         for number in [totals.calls, totals.copies, totals.copied, kernels] {
             put(&mut block, number);
         }
-        self.costs.put(&mut block);
         self.sink.write(TOTALS, &block);
     }
 
@@ -348,7 +395,11 @@ impl Recorder {
                 break;
             }
             // SAFETY: CUPTI only returns whole records.
-            if device.add(unsafe { Raw::new(record) }, &mut output).is_err() {
+            let record = unsafe { Raw::new(record) };
+            if self.chosen.as_ref().is_some_and(|chosen| !chosen.has(record.correlation())) {
+                continue;
+            }
+            if device.add(record, &mut output).is_err() {
                 ON.store(false, Ordering::Relaxed);
                 return;
             }

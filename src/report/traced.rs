@@ -14,6 +14,9 @@ const GAINS: f64 = 0.02;
 /// How many times as long as simulated a pass may take as recorded before that needs a reason.
 const FAR_LONGER: f64 = 1.5;
 
+/// The most characters of a range's name.
+const LONGEST_PLACE: usize = 60;
+
 /// The most rows of the table of copies.
 const MOST_SITES: usize = 12;
 
@@ -52,7 +55,7 @@ pub fn account(
     text += &folded(&format!("\n{what} {}{}", where_it_goes(account), idleness(account)), width);
     if !account.sites.is_empty() {
         text += "\n";
-        text += &sites(&account.sites, width);
+        text += &sites(&account.sites, trace.has_calls(), width);
         let copied: Span = account.sites.iter().map(|site| site.time).sum();
         let hidden: Span = account.sites.iter().map(|site| site.hidden).sum();
         let left = copied.saturating_sub(hidden);
@@ -63,9 +66,17 @@ pub fn account(
         );
         text += &folded(&said, width);
     }
+    if !trace.has_calls() {
+        text += &folded(WITHOUT_CALLS, width);
+    }
     text += &folded(&races(trace), width);
     text + &folded(&defects(trace), width)
 }
+
+/// What is not known without the host's calls, and how to learn it.
+const WITHOUT_CALLS: &str = "\nThe trace has no calls of the host, so it is not known what the host \
+     did, and why copies were not hidden. Record the program again with its calls: `hallway record` \
+     without --device-only, and with no other profiler in the process.\n";
 
 /// Waits that are missing, as far as the trace has addresses.
 fn races(trace: &Trace) -> String {
@@ -76,14 +87,23 @@ fn races(trace: &Trace) -> String {
             true => ("Missing wait", "one of them writes"),
             false => (
                 "Possibly a missing wait",
-                "this is a fault if the kernel writes, if the host did not ask whether the first \
-                 was done, and if neither stream waits for the default one",
+                "this is a fault if the kernel writes, and if neither stream waits for the default \
+                 one",
             ),
         };
         let _ = writeln!(
             text,
             "{word}: nothing orders {one} and {other}, which use the same memory: {why} ({}).",
             often(race.times as u64)
+        );
+    }
+    for early in trace.early_changes() {
+        let _ = writeln!(
+            text,
+            "Missing wait: the host changes the source of {} before it has waited for the copy \
+             ({}).",
+            trace.named(early.copy),
+            often(early.times as u64)
         );
     }
     if text.is_empty() { text } else { format!("\n{text}") }
@@ -193,7 +213,7 @@ fn idleness(of: &Account) -> String {
     )
 }
 
-fn sites(sites: &[CopySite], width: Option<usize>) -> String {
+fn sites(sites: &[CopySite], has_reasons: bool, width: Option<usize>) -> String {
     let shown = &sites[..sites.len().min(MOST_SITES)];
     let what = |site: &CopySite| {
         let size = match site.bytes {
@@ -204,7 +224,7 @@ fn sites(sites: &[CopySite], width: Option<usize>) -> String {
     };
     let place = |site: &CopySite| {
         let name = site.range.as_deref().unwrap_or("-");
-        name.chars().take(60).collect::<String>()
+        name.chars().take(LONGEST_PLACE).collect::<String>()
     };
     let rate = |site: &CopySite| rate(site.all_bytes, site.time);
     let reason = |site: &CopySite| site.reason.map_or("-", |reason| reason.name());
@@ -215,9 +235,12 @@ fn sites(sites: &[CopySite], width: Option<usize>) -> String {
         .with(Column::number("rate").if_room(1), rate)
         .with(Column::number("hidden"), |site| percent(share(site.hidden, site.time)));
     if has_ranges {
-        table = table.with(Column::words("in").if_room(2), place);
+        table = table.with(Column::words("in").if_folded(1), place);
     }
-    let text = table.with(Column::words("why not hidden"), reason).text(width);
+    if has_reasons {
+        table = table.with(Column::words("why not hidden"), reason);
+    }
+    let text = table.text(width);
     match sites.len() - shown.len() {
         0 => text,
         rest => format!("{text}{} more, each with less left to hide\n", plural(rest as u64, "row")),

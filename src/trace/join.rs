@@ -47,6 +47,7 @@ pub(super) fn join(
             function: draft.functions.of(call).name.clone(),
             begin: at(call.begin),
             end: at(call.end),
+            recorder: Span::ZERO,
         });
     }
     let given = |owner: Position| {

@@ -27,12 +27,9 @@ mod value;
 pub use error::TraceError;
 pub use overlap::{Account, CopySite, Gap, Reason};
 pub use pass::Pass;
-pub use races::Race;
+pub use races::{EarlyChange, Race};
 pub use read::{is_trace, read};
-pub use recording::{
-    DIGEST_FUNCTION, OwnCost, Part, RecordedProcess, Recording, RecordingError, Totals,
-    read_recording,
-};
+pub use recording::{Part, RecordedProcess, Recording, RecordingError, Totals, read_recording};
 pub use spell::{Spelled, Spelling};
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,

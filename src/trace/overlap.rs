@@ -78,12 +78,15 @@ const LOOKED_BACK: usize = 500;
 const CLOSE: Span = Span::from_micros(1);
 
 impl Trace {
-    /// Where the time of some calls goes.
+    /// Where the time of some calls goes; that of all work, if the trace has no calls.
     pub fn account(&self, calls: Range<usize>) -> Account {
         let asked: Vec<usize> = (0..self.work.len())
-            .filter(|&at| self.work[at].call.is_some_and(|call| calls.contains(&call)))
+            .filter(|&at| match self.work[at].call {
+                Some(call) => calls.contains(&call),
+                None => !self.has_calls(),
+            })
             .collect();
-        let begin = self.begin_of(calls.start);
+        let begin = if self.has_calls() { self.begin_of(calls.start) } else { Instant::START };
         let ends = asked.iter().map(|&at| self.work[at].end);
         let end = ends.chain([self.begin_of(calls.end)]).max().unwrap_or(begin);
         let is = |wanted: fn(&WorkKind) -> bool| {
@@ -140,7 +143,9 @@ impl Trace {
             site.hidden += hidden;
             let left = time.saturating_sub(hidden);
             if left.nanos_f64() > SMALL * time.nanos_f64() {
-                *reasons.entry(lookup.reason(at)).or_default() += left;
+                if let Some(reason) = lookup.reason(at) {
+                    *reasons.entry(reason).or_default() += left;
+                }
             }
         }
         let mut sites: Vec<CopySite> = found
@@ -291,10 +296,11 @@ impl<'t> Lookup<'t> {
         found.map_or(&self.nothing, |(busy, _)| busy)
     }
 
-    /// Why a copy was not hidden.
-    fn reason(&self, at: usize) -> Reason {
+    /// Why a copy was not hidden. That is not known where it is not known what the host did.
+    fn reason(&self, at: usize) -> Option<Reason> {
         let work = &self.trace.work[at];
-        self.host_was_held(work).unwrap_or_else(|| self.device_waited(at, work))
+        let found = || self.host_was_held(work).unwrap_or_else(|| self.device_waited(at, work));
+        self.trace.has_calls().then(found)
     }
 
     /// Whether the host was kept from launching anything while the copy was made.

@@ -19,9 +19,18 @@ pub struct Race {
     pub pair: [usize; 2],
     /// How many pairs of equal operations do the same.
     pub times: usize,
-    /// Whether one of the two writes for certain, the host cannot have known that the first was
-    /// done, and neither stream may be one that waits for the other.
+    /// Whether one of the two writes for certain, and neither stream may be one that waits for the
+    /// other.
     pub is_sure: bool,
+}
+
+/// A copy whose source the host changed before it knew that the copy was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlyChange {
+    /// Position in [`Trace::work`] of the first such copy.
+    pub copy: usize,
+    /// How many equal copies have it.
+    pub times: usize,
 }
 
 /// The last operation of each stream that is known to be done, or to come before.
@@ -54,6 +63,22 @@ impl Trace {
         races.sort_by_key(|race| (!race.is_sure, race.pair));
         races
     }
+
+    /// Copies whose sources changed too early, one of each kind. Empty for traces without
+    /// checksums.
+    pub fn early_changes(&self) -> Vec<EarlyChange> {
+        let mut found: BTreeMap<String, EarlyChange> = BTreeMap::new();
+        for (copy, work) in self.work.iter().enumerate() {
+            let call = work.call.map(|at| &self.calls[at].kind);
+            if matches!(call, Some(CallKind::Copy { places, .. }) if places.changed_early) {
+                let first = EarlyChange { copy, times: 0 };
+                found.entry(self.named(copy)).or_insert(first).times += 1;
+            }
+        }
+        let mut found: Vec<EarlyChange> = found.into_values().collect();
+        found.sort_by_key(|one| one.copy);
+        found
+    }
 }
 
 struct Walk<'t> {
@@ -67,8 +92,6 @@ struct Walk<'t> {
     /// How many operations each stream has.
     numbers: Clock,
     events: BTreeMap<(u64, u64), Clock>,
-    /// The last operation of each stream that an event was recorded behind.
-    recorded: Clock,
     /// What the host knows to be done.
     host: Clock,
     in_flight: Vec<Use>,
@@ -84,7 +107,6 @@ impl<'t> Walk<'t> {
             streams: BTreeMap::new(),
             numbers: Clock::new(),
             events: BTreeMap::new(),
-            recorded: Clock::new(),
             host: Clock::new(),
             in_flight: Vec::new(),
             found: BTreeMap::new(),
@@ -106,7 +128,6 @@ impl<'t> Walk<'t> {
             }
             CallKind::Record { event, stream: Some(stream) } => {
                 let clock = self.clock_of(stream);
-                self.recorded.extend(self.numbers.get(&stream).map(|&number| (stream, number)));
                 self.events.insert((process, event), clock);
             }
             CallKind::Wait { event, stream: Some(stream) } => {
@@ -172,7 +193,7 @@ impl<'t> Walk<'t> {
         self.numbers.insert(stream, number);
         for (bytes, writes) in self.uses(at, position) {
             let one = Use { work: position, stream, number, bytes, writes };
-            self.compare(at, &one, &before);
+            self.compare(&one, &before);
             self.in_flight.push(one);
         }
         let too_many = self.in_flight.len().saturating_sub(MOST_IN_FLIGHT);
@@ -201,8 +222,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Notes every operation in flight that is not before this one and uses the same bytes.
-    fn compare(&mut self, call: usize, one: &Use, before: &Clock) {
-        let begin = self.trace.calls[call].begin;
+    fn compare(&mut self, one: &Use, before: &Clock) {
         for other in &self.in_flight {
             let overlaps = other.bytes.start < one.bytes.end && one.bytes.start < other.bytes.end;
             let is_before = before.get(&other.stream).is_some_and(|&done| done >= other.number);
@@ -216,12 +236,9 @@ impl<'t> Walk<'t> {
             if !overlaps || is_before || other.stream == one.stream || other.work == one.work {
                 continue;
             }
-            // Whether the host asked if an event has happened is not recorded.
-            let is_recorded = self.recorded.get(&other.stream) >= Some(&other.number);
-            let may_know = is_recorded && self.trace.work[other.work].end <= begin;
             let meets_default = other.stream.is_default() != one.stream.is_default();
             let may_wait = self.is_mixed && meets_default;
-            let is_sure = is_sure && !may_know && !may_wait;
+            let is_sure = is_sure && !may_wait;
             let names = (self.trace.named(other.work), self.trace.named(one.work));
             let race = Race { pair: [other.work, one.work], times: 0, is_sure };
             let race = self.found.entry(names).or_insert(race);

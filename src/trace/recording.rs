@@ -6,8 +6,9 @@ mod blocks;
 mod join;
 mod part;
 mod process;
+mod ranges;
 
-pub use about::{DIGEST_FUNCTION, OwnCost, RecordedProcess, RecordingError, Totals};
+pub use about::{RecordedProcess, RecordingError, Totals};
 pub use part::Part;
 
 use super::value::{Defect, Origin, Trace};

@@ -218,7 +218,7 @@ fn copy(
     stream: Option<StreamKey>,
     blocking: bool,
 ) -> CallKind {
-    let places = CopyPlaces { from: given.from, to: given.to, digest: None };
+    let places = CopyPlaces { from: given.from, to: given.to, ..CopyPlaces::default() };
     CallKind::Copy { places, bytes, stream, blocking }
 }
 

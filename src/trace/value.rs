@@ -1,7 +1,7 @@
 //! The value that every importer makes.
 
 use crate::machine::Direction;
-use crate::units::{Bytes, Instant, words};
+use crate::units::{Bytes, Instant, Span, words};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -67,6 +67,9 @@ pub struct HostCall {
     pub function: Arc<str>,
     pub begin: Instant,
     pub end: Instant,
+    /// How much of the time since the thread's last call the recording tool itself took, as far as
+    /// that is known.
+    pub recorder: Span,
 }
 
 /// What a call asks for. Streams are `None` where the trace does not say which one was meant.
@@ -144,6 +147,10 @@ pub struct CopyPlaces {
     pub to: Option<u64>,
     /// A checksum of what was copied, if it was recorded.
     pub digest: Option<u64>,
+    /// Whether it goes to host memory that was new: most of its pages had never been touched.
+    pub to_new: bool,
+    /// Whether the host changed the source before it knew that the copy was done.
+    pub changed_early: bool,
 }
 
 words! {
@@ -327,6 +334,11 @@ impl Trace {
     /// Counts something wrong.
     pub fn note(&mut self, defect: Defect) {
         *self.defects.entry(defect).or_default() += 1;
+    }
+
+    /// Whether it says what the host did. Some recordings hold only what GPUs did.
+    pub fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
     }
 
     /// Whether streams wait for the legacy default stream, and it for them. A trace does not say so

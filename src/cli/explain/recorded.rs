@@ -27,6 +27,9 @@ pub(super) fn explain(
     };
     let account = trace.account(calls.clone());
     let mut text = traced::account(&trace, pass.as_ref(), &account, width);
+    if !trace.has_calls() {
+        return print(&text);
+    }
     let is_held = |site: &CopySite| site.reason == Some(Reason::Pageable);
     if let Some(found) = found.as_ref().filter(|_| account.sites.iter().any(is_held))
         && let Some([as_it_is, pinned]) = with_pinned(&trace, calls, found)
@@ -66,7 +69,7 @@ fn refuse_what_plans_have(arguments: &ExplainArguments) -> Result<(), Failure> {
 /// profile lacks what a call costs.
 fn with_pinned(trace: &Trace, calls: Range<usize>, found: &LoadedProfile) -> Option<[Replay; 2]> {
     let played = |pinned| {
-        let how = Spelling { pinned, ..Spelling::default() };
+        let how = Spelling { pinned, without_recorder: true, ..Spelling::default() };
         replay(trace, calls.clone(), how, &found.profile).ok()
     };
     Some([played(false)?, played(true)?])

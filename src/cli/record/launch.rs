@@ -6,11 +6,12 @@ use crate::record::LIBRARY;
 use crate::report::ProblemKind;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,11 +19,14 @@ use tempfile::TempDir;
 
 /// Names the library that the driver loads.
 const INJECTED: &str = "CUDA_INJECTION64_PATH";
-/// Names a library that is loaded for ranges; profilers use it to get hold of CUPTI.
+/// Names the library that NVTX loads; profilers also use it to get hold of CUPTI.
 const FOR_RANGES: &str = "NVTX_INJECTION64_PATH";
 
 /// How often the program is looked at.
 const TICK: Duration = Duration::from_millis(20);
+
+/// A driver that has to wake up a GPU takes ten seconds.
+const LONGEST_QUIET: Duration = Duration::from_secs(30);
 
 /// A file of the library.
 pub struct Library {
@@ -71,6 +75,11 @@ pub struct Launch<'l> {
     pub prefix: &'l Path,
     pub digests: bool,
     pub seconds: Option<u32>,
+    /// What recording adds between two calls, in nanoseconds by form.
+    pub costs: &'l BTreeMap<u8, u64>,
+    /// Outside of ranges of this name, nothing is recorded.
+    pub range: Option<&'l str>,
+    pub device_only: bool,
 }
 
 /// How a program ended.
@@ -108,22 +117,56 @@ impl Launch<'_> {
         }
     }
 
+    /// Runs the program without its output. `None` if it fails or takes too long.
+    pub fn run_quietly(&self) -> Option<()> {
+        let mut command = self.recorded();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().ok()?;
+        let started = Instant::now();
+        while started.elapsed() < LONGEST_QUIET {
+            if let Some(status) = child.try_wait().ok()? {
+                return status.success().then_some(());
+            }
+            std::thread::sleep(TICK);
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        None
+    }
+
     fn command(&self) -> Command {
-        let mut command = Command::new(self.program);
-        command.args(self.arguments);
         if std::env::var_os(INJECTED).is_some_and(|set| !set.is_empty()) {
             eprintln!("hallway: {INJECTED} is set already; the recorder takes its place");
         }
         if std::env::var_os(FOR_RANGES).is_some_and(|set| !set.is_empty()) {
-            eprintln!("hallway: {FOR_RANGES} is set; the program runs without it");
-            command.env_remove(FOR_RANGES);
+            eprintln!("hallway: {FOR_RANGES} is set already; the program runs without it");
         }
+        self.recorded()
+    }
+
+    fn recorded(&self) -> Command {
+        let mut command = Command::new(self.program);
+        command.args(self.arguments);
+        // Without calls, there is nothing to say which range a call was in.
+        match self.device_only {
+            true => command.env_remove(FOR_RANGES),
+            false => command.env(FOR_RANGES, self.library),
+        };
+        let costs = self.costs.iter().map(|(form, nanos)| format!("{form}={nanos}"));
+        command.env("HALLWAY_RECORD_COSTS", costs.collect::<Vec<_>>().join(","));
         command.env(INJECTED, self.library).env("HALLWAY_RECORD_FILE", self.prefix);
         command.env("HALLWAY_RECORD_DIGEST", if self.digests { "1" } else { "0" });
-        match self.seconds {
-            Some(seconds) => command.env("HALLWAY_RECORD_SECONDS", seconds.to_string()),
-            None => command.env_remove("HALLWAY_RECORD_SECONDS"),
-        };
+        command.env("HALLWAY_RECORD_DEVICE_ONLY", if self.device_only { "1" } else { "0" });
+        let optional = [
+            ("HALLWAY_RECORD_SECONDS", self.seconds.map(|seconds| seconds.to_string())),
+            ("HALLWAY_RECORD_RANGE", self.range.map(str::to_owned)),
+        ];
+        for (name, value) in optional {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         command
     }
 }

@@ -3,18 +3,16 @@
 //! The runtime calls the driver under the number of its own call. Only the outer call is recorded.
 
 use super::arguments::{Call, CallbackData, word};
-use super::contents::{HOST_TO_DEVICE, contiguous, digest_what_came, take_digest};
+use super::contents::{given_to_kernel, look_before, look_behind};
 use super::cupti::Callback;
 use super::format::{FAILED, FLAG_BITS, Form, OTHER_CONTEXT, put, put_step};
-use super::functions::{DRIVER, FUNCTIONS, MODULE_UNLOADED, RESOURCE, position};
+use super::functions::{DRIVER, FUNCTIONS, How, MODULE_UNLOADED, RESOURCE, position};
+use super::ranges::{is_chosen, profiling};
 use super::recorder::{Recorder, guarded};
 use super::threads::{Last, here};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::PoisonError;
-
-/// One call in so many has the recorder's own time measured.
-const SAMPLED: u64 = 16;
 
 /// What CUPTI says about a stream.
 #[repr(C)]
@@ -35,12 +33,20 @@ struct Outer {
     begin: u64,
     /// What the driver was asked to launch within it.
     launched: u64,
-    /// How long the callback at its begin took, if that was measured.
-    cost: Option<u64>,
+    /// The checksum of what it sends, if one was taken.
+    sent: Option<u64>,
+    /// Whether it is recorded: only some parts of the program may be.
+    is_chosen: bool,
 }
 
-const OUTSIDE: Outer =
-    Outer { function: usize::MAX, correlation: 0, begin: 0, launched: 0, cost: None };
+const OUTSIDE: Outer = Outer {
+    function: usize::MAX,
+    correlation: 0,
+    begin: 0,
+    launched: 0,
+    sent: None,
+    is_chosen: false,
+};
 
 thread_local! {
     static OUTER: Cell<Outer> = const { Cell::new(OUTSIDE) };
@@ -59,6 +65,7 @@ unsafe extern "C" fn callback(_: *mut c_void, domain: u32, id: u32, data: *const
         } else if let Some(function) = position(domain, id) {
             // SAFETY: for functions, CUPTI passes this structure.
             let data = unsafe { &*data.cast::<CallbackData>() };
+            profiling(FUNCTIONS[function].how, data.site == ENTER);
             if data.site == ENTER {
                 enter(recorder, function, data);
             } else {
@@ -78,22 +85,22 @@ fn enter(recorder: &Recorder, position: usize, data: &CallbackData) {
         }
         return;
     }
-    let thread = here(&recorder.threads, &recorder.sink);
-    let is_sampled = thread.counts_to(SAMPLED);
-    let before = is_sampled.then(|| recorder.cupti.now());
-    if recorder.digests
-        && let Some(copy) = contiguous(function, data, HOST_TO_DEVICE)
-    {
-        let source = word(data, function.places[1]);
-        take_digest(recorder, thread, copy.correlation, source, copy.bytes);
+    let correlation = data.correlation_id;
+    if !is_chosen() {
+        return OUTER.set(Outer { function: position, correlation, ..OUTSIDE });
     }
-    let begin = recorder.cupti.now();
+    if let Some(chosen) = &recorder.chosen {
+        chosen.add(correlation);
+    }
+    let thread = here(&recorder.threads, &recorder.sink);
+    let sent = look_before(recorder, thread, function, data);
     OUTER.set(Outer {
         function: position,
-        correlation: data.correlation_id,
-        begin,
+        correlation,
+        begin: recorder.cupti.now(),
         launched: handle(),
-        cost: before.filter(|_| !recorder.digests).map(|before| begin.saturating_sub(before)),
+        sent,
+        is_chosen: true,
     });
 }
 
@@ -107,12 +114,18 @@ fn exit(recorder: &Recorder, position: usize, id: u32, data: &CallbackData) {
     let function = &FUNCTIONS[position];
     // SAFETY: at the end of a call there is its result, or none.
     let code = unsafe { data.return_value.as_ref() }.map_or(0, |code| *code);
-    let thread = here(&recorder.threads, &recorder.sink);
+    if function.how == How::Query && code != 0 {
+        return;
+    }
     let call = Call { function, data, is_per_thread: u32::from(function.id) != id };
     let is_ok = code == 0;
     if is_ok {
         note_memory(recorder, &call);
     }
+    if !outer.is_chosen {
+        return;
+    }
+    let thread = here(&recorder.threads, &recorder.sink);
     thread.write(&recorder.sink, |buffer, last| {
         last.totals.calls += 1;
         let context = u64::from(data.context_uid);
@@ -134,11 +147,7 @@ fn exit(recorder: &Recorder, position: usize, id: u32, data: &CallbackData) {
         }
     });
     if recorder.digests && is_ok {
-        digest_what_came(recorder, thread, &call);
-    }
-    if let Some(cost) = outer.cost {
-        let cost = cost + recorder.cupti.now().saturating_sub(end);
-        recorder.costs.add(function.form, cost);
+        look_behind(recorder, thread, &call, outer.sent);
     }
 }
 
@@ -169,6 +178,9 @@ impl Call<'_> {
             Launch => {
                 self.put_stream(2, buffer, last);
                 let pointers = self.pointers(recorder, launched);
+                if recorder.digests {
+                    given_to_kernel(recorder, &pointers);
+                }
                 put(buffer, pointers.len() as u64);
                 for pointer in pointers {
                     put_step(buffer, last.addresses[0], pointer);

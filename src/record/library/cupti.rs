@@ -223,6 +223,25 @@ impl Driver {
     }
 }
 
+/// The name of a device by its number, from a driver that is loaded and initialised.
+pub fn device_name(number: u32) -> Option<String> {
+    type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
+    type Name = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
+    let library = open("libcuda.so.1", NOW | NO_LOAD)?;
+    let (mut device, mut name) = (0, [0_u8; 256]);
+    // SAFETY: the types are those of the driver's documentation. Neither function initialises
+    // anything, and the driver ends the name within the given length.
+    let codes = unsafe {
+        let get: Get = find(library, c"cuDeviceGet")?;
+        let name_of: Name = find(library, c"cuDeviceGetName")?;
+        let got = get(&raw mut device, number as c_int);
+        let length = name.len() as c_int - 1;
+        [got, if got == 0 { name_of(name.as_mut_ptr().cast(), length, device) } else { got }]
+    };
+    let name = CStr::from_bytes_until_nul(&name).ok().filter(|_| codes == [0, 0])?;
+    Some(name.to_string_lossy().into_owned()).filter(|name| !name.is_empty())
+}
+
 type Demangle =
     unsafe extern "C" fn(*const c_char, *mut c_char, *mut usize, *mut c_int) -> *mut c_char;
 

@@ -8,7 +8,7 @@ use super::format::{
     put_text,
 };
 use super::output::Output;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CStr, c_char};
 use std::io;
 
@@ -43,6 +43,11 @@ pub struct DeviceRecords {
     call: u64,
     node: u64,
     pub kernels: u64,
+    pub copies: u64,
+    pub copied: u64,
+    devices: BTreeSet<u32>,
+    /// Devices whose names have not been written.
+    pub unnamed: Vec<u32>,
 }
 
 /// Where the fields of a record are.
@@ -62,6 +67,16 @@ impl Raw {
     /// CUPTI has handed this record over, whole.
     pub const unsafe fn new(record: *const u8) -> Self {
         Self(record)
+    }
+
+    /// The number of its call, if it is of a kind that is read.
+    pub fn correlation(self) -> Option<u32> {
+        match self.read::<u32>(0) {
+            OF_COPIES | OF_CLEARS => Some(self.read(44)),
+            OF_PEER_COPIES => Some(self.read(60)),
+            OF_KERNELS => Some(self.read(92)),
+            _ => None,
+        }
     }
 
     fn read<T: Copy>(self, at: usize) -> T {
@@ -126,7 +141,10 @@ impl DeviceRecords {
         let stream = self.stream(record, places.device);
         self.begin(COPY, record, places, stream);
         self.block.extend([4, 5, 6].map(|at| record.read::<u8>(at)));
-        put(&mut self.block, record.read(8));
+        let bytes = record.read(8);
+        put(&mut self.block, bytes);
+        self.copies += 1;
+        self.copied = self.copied.saturating_add(bytes);
     }
 
     /// Writes what records of all kinds begin with.
@@ -154,6 +172,9 @@ impl DeviceRecords {
     /// use.
     fn stream_number(&mut self, stream: [u32; 3]) -> u64 {
         let next = self.streams.len() as u64;
+        if self.devices.insert(stream[0]) {
+            self.unnamed.push(stream[0]);
+        }
         *self.streams.entry(stream).or_insert_with(|| {
             self.block.push(STREAM);
             stream.iter().for_each(|part| put(&mut self.block, u64::from(*part)));

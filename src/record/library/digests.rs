@@ -67,13 +67,15 @@ pub struct Handle {
     pub thread: u64,
 }
 
-/// A copy to the host that has been asked for.
+/// A copy that has been asked for, with the memory on the host.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending {
     pub correlation: u32,
     pub address: u64,
     pub bytes: u64,
     pub stream: Handle,
+    /// The checksum of what a copy to the GPU reads; `None` for one to the host.
+    pub sent: Option<u64>,
 }
 
 /// What a wait is for.
@@ -85,7 +87,7 @@ pub enum Awaited {
     Context(u32),
 }
 
-/// Copies to the host that nobody has waited for yet, oldest first, each with its number.
+/// Copies that nobody has waited for yet, oldest first, each with its number.
 #[derive(Default)]
 pub struct PendingCopies {
     copies: Vec<(u64, Pending)>,
@@ -96,10 +98,22 @@ pub struct PendingCopies {
 
 impl PendingCopies {
     pub fn add(&mut self, copy: Pending) {
+        if copy.sent.is_none() {
+            self.written(copy.address, copy.bytes);
+        }
         if self.copies.len() < MOST_PENDING {
             self.copies.push((self.next, copy));
             self.next += 1;
         }
+    }
+
+    /// Forgets copies that read this memory: a GPU writes it, in an order that streams may settle.
+    pub fn written(&mut self, address: u64, bytes: u64) {
+        let end = address.saturating_add(bytes);
+        self.copies.retain(|(_, copy)| {
+            let meets = copy.address < end && address < copy.address.saturating_add(copy.bytes);
+            copy.sent.is_none() || !meets
+        });
     }
 
     pub fn recorded(&mut self, event: u64, stream: Handle) {
@@ -146,6 +160,7 @@ mod tests {
             address: 0,
             bytes: 1,
             stream: handle(stream),
+            sent: None,
         };
         pending.add(copy(1, 10));
         pending.add(copy(2, 11));
@@ -158,5 +173,20 @@ mod tests {
         assert_eq!(numbers(pending.done(Awaited::Stream(handle(11)))), [2]);
         assert!(pending.done(Awaited::Context(2)).is_empty());
         assert_eq!(numbers(pending.done(Awaited::Context(1))), [3]);
+    }
+
+    #[test]
+    fn what_a_gpu_may_have_written_is_not_compared() {
+        let stream = Handle { context: 1, stream: 5, thread: 0 };
+        let copy =
+            |correlation, address, sent| Pending { correlation, address, bytes: 8, stream, sent };
+        let mut pending = PendingCopies::default();
+        pending.add(copy(1, 0, Some(1)));
+        pending.add(copy(2, 8, Some(1)));
+        pending.add(copy(3, 16, Some(1)));
+        pending.add(copy(4, 4, None));
+        pending.written(23, 1);
+        let done = pending.done(Awaited::Stream(stream));
+        assert!(done.iter().map(|copy| copy.correlation).eq([4]));
     }
 }

@@ -4,7 +4,7 @@
 /// The first bytes of a file, up to its version.
 pub const MAGIC: &[u8] = b"hallway recording ";
 /// The version that this hallway writes and reads, with the line feed that ends the first line.
-pub const VERSION: &[u8] = b"1\n";
+pub const VERSION: &[u8] = b"2\n";
 
 /// A block's kind, the length of its payload and its checksum.
 pub const HEADER: usize = 9;
@@ -20,13 +20,28 @@ pub const DEVICE: u8 = 5;
 pub const TOTALS: u8 = 6;
 pub const NOTE: u8 = 7;
 pub const END: u8 = 8;
+pub const RANGES: u8 = 9;
+pub const GPU: u8 = 10;
+/// What recording adds between two calls.
+pub const COSTS: u8 = 11;
 
 /// Flags of a call, below the number of its function.
 pub const FAILED: u64 = 1;
 pub const OTHER_CONTEXT: u64 = 2;
 pub const FLAG_BITS: u32 = 2;
-/// Stands in place of a call where a digest was taken.
-pub const DIGEST: u64 = 0;
+/// Stands in place of a call: something about a call follows.
+pub const REMARK: u64 = 0;
+
+/// What a remark says of a copy.
+///
+/// A checksum of what it transfers: eight bytes.
+pub const DIGEST: u8 = 1;
+/// So many of [`PLACES`] pages of its target, which is host memory, had never been touched: a byte.
+pub const NEW_PAGES: u8 = 2;
+/// The host changed its source before it knew that the copy was done.
+pub const CHANGED: u8 = 3;
+/// So many pages of a target are looked at.
+pub const PLACES: u64 = 8;
 
 /// Records of a block of what the GPUs did.
 pub const NAME: u8 = 0;
@@ -39,6 +54,15 @@ pub const CREATED: u8 = 6;
 pub const DROPPED: u8 = 7;
 /// Added to the kind of a record if a graph did it.
 pub const OF_GRAPH: u8 = 16;
+
+/// Entries of a block of ranges.
+pub const RANGE_NAME: u8 = 0;
+pub const RANGE_BEGIN: u8 = 1;
+pub const RANGE_END: u8 = 2;
+
+/// The name that stands for what a program does between `cudaProfilerStart` and `cudaProfilerStop`,
+/// where a range is chosen.
+pub const PROFILER: &str = "profiler";
 
 /// More pointers of one launch are left out.
 pub const MOST_POINTERS: usize = 32;
@@ -57,6 +81,8 @@ pub enum Note {
     Failed = 4,
     /// Something was left out.
     Partly = 5,
+    /// Only what the GPUs did was recorded, as it was asked for.
+    DeviceOnly = 6,
 }
 
 impl Note {
@@ -67,6 +93,7 @@ impl Note {
             3 => Self::Forbidden,
             4 => Self::Failed,
             5 => Self::Partly,
+            6 => Self::DeviceOnly,
             _ => return None,
         })
     }

@@ -38,6 +38,11 @@ pub enum How {
     Config,
     /// An address itself, not a place for it.
     Mapped,
+    /// It only asks. If the answer is yes, it is as good as a wait; else it says nothing.
+    Query,
+    /// The program asks for profiling to begin, or to end.
+    Starts,
+    Stops,
 }
 
 /// A function, with the places of what its [`Form`] needs, in the same order.
@@ -61,13 +66,13 @@ use Form::{
     Free, FreeAsync, Launch, LaunchGraph, Other, Prefetch, Record, Register, Synchronize,
     SynchronizeDevice, SynchronizeEvent, Unregister, Wait,
 };
-use How::{Config, In, Kind, Mapped, Out, Plain, Scaled, Times};
+use How::{Config, In, Kind, Mapped, Out, Plain, Query, Scaled, Starts, Stops, Times};
 
 const D: u8 = DEFAULT;
 const N: u8 = NONE;
 
 /// Functions of the runtime, by CUPTI's numbers.
-const OF_RUNTIME: [Row; 58] = [
+const OF_RUNTIME: [Row; 62] = [
     (31, 215, "cudaMemcpy", BlockingCopy, [0, 1, 2, D], Kind(3)),
     (41, 225, "cudaMemcpyAsync", Copy, [0, 1, 2, 4], Kind(3)),
     (32, 216, "cudaMemcpy2D", BlockingCopy, [0, 2, 4, D], Times(5)),
@@ -95,6 +100,8 @@ const OF_RUNTIME: [Row; 58] = [
     (147, 247, "cudaStreamWaitEvent", Wait, [1, 0, N, N], Plain),
     (131, 239, "cudaStreamSynchronize", Synchronize, [0, N, N, N], Plain),
     (137, 0, "cudaEventSynchronize", SynchronizeEvent, [0, N, N, N], Plain),
+    (132, 240, "cudaStreamQuery", Synchronize, [0, N, N, N], Query),
+    (138, 0, "cudaEventQuery", SynchronizeEvent, [0, N, N, N], Query),
     (165, 0, "cudaDeviceSynchronize", SynchronizeDevice, [N; 4], Plain),
     (126, 0, "cudaThreadSynchronize", SynchronizeDevice, [N; 4], Plain),
     (20, 0, "cudaMalloc", AllocateDevice, [0, 1, N, N], Plain),
@@ -126,10 +133,12 @@ const OF_RUNTIME: [Row; 58] = [
     (141, 0, "cudaMalloc3DArray", Other, [N; 4], Plain),
     (140, 0, "cudaMalloc3D", Other, [N; 4], Plain),
     (24, 0, "cudaFreeArray", Other, [N; 4], Plain),
+    (171, 0, "cudaProfilerStart", Other, [N; 4], Starts),
+    (172, 0, "cudaProfilerStop", Other, [N; 4], Stops),
 ];
 
 /// Functions of the driver, by CUPTI's numbers.
-const OF_DRIVER: [Row; 52] = [
+const OF_DRIVER: [Row; 56] = [
     (276, 397, "cuMemcpyHtoD", BlockingCopy, [0, 1, 2, D], In),
     (277, 421, "cuMemcpyHtoDAsync", Copy, [0, 1, 2, 3], In),
     (278, 398, "cuMemcpyDtoH", BlockingCopy, [0, 1, 2, D], Out),
@@ -162,6 +171,8 @@ const OF_DRIVER: [Row; 52] = [
     (295, 436, "cuStreamWaitEvent", Wait, [1, 0, N, N], Plain),
     (126, 440, "cuStreamSynchronize", Synchronize, [0, N, N, N], Plain),
     (121, 0, "cuEventSynchronize", SynchronizeEvent, [0, N, N, N], Plain),
+    (125, 439, "cuStreamQuery", Synchronize, [0, N, N, N], Query),
+    (120, 0, "cuEventQuery", SynchronizeEvent, [0, N, N, N], Query),
     (17, 0, "cuCtxSynchronize", SynchronizeDevice, [N; 4], Plain),
     (800, 0, "cuCtxSynchronize", SynchronizeDevice, [N; 4], Plain),
     (243, 0, "cuMemAlloc", AllocateDevice, [0, 1, N, N], Plain),
@@ -182,6 +193,8 @@ const OF_DRIVER: [Row; 52] = [
     (302, 0, "cuMemHostUnregister", Unregister, [0, N, N, N], Plain),
     (467, 468, "cuMemPrefetchAsync", Prefetch, [0, 1, 3, N], Plain),
     (716, 717, "cuMemPrefetchAsync", Prefetch, [0, 1, 4, N], Plain),
+    (308, 0, "cuProfilerStart", Other, [N; 4], Starts),
+    (309, 0, "cuProfilerStop", Other, [N; 4], Stops),
 ];
 
 const COUNT: usize = OF_RUNTIME.len() + OF_DRIVER.len();

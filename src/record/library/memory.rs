@@ -115,7 +115,8 @@ impl Memory {
         }
     }
 
-    fn holds(&self, address: u64) -> bool {
+    /// Whether the address is one of memory that CUDA knows.
+    pub fn holds(&self, address: u64) -> bool {
         if address < self.lowest.load(Ordering::Relaxed)
             || address >= self.highest.load(Ordering::Relaxed)
         {

@@ -1,6 +1,6 @@
 //! What the recorder knows of the process, and the switch that ends it.
 
-use super::costs::Costs;
+use super::chosen::Chosen;
 use super::cupti::{Cupti, Subscriber};
 use super::device::DeviceRecords;
 use super::digests::PendingCopies;
@@ -21,9 +21,10 @@ pub struct Recorder {
     pub threads: Threads,
     pub device: Mutex<DeviceRecords>,
     pub memory: Memory,
-    pub costs: Costs,
     pub digests: bool,
     pub pending: Mutex<PendingCopies>,
+    /// The calls that are recorded, if not all are.
+    pub chosen: Option<Chosen>,
 }
 
 pub static RECORDER: OnceLock<Recorder> = OnceLock::new();

@@ -5,7 +5,6 @@ use super::format::{CALLS, THREAD, put, put_text};
 use super::output::Sink;
 use std::cell::Cell;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -23,7 +22,6 @@ unsafe extern "C" {
 /// the thread itself is being taken down.
 pub struct Thread {
     id: u64,
-    calls: AtomicU64,
     written: Mutex<Written>,
     /// Where memory is read into for a digest.
     room: Mutex<Vec<u8>>,
@@ -95,8 +93,8 @@ pub fn here(threads: &Threads, sink: &Sink) -> &'static Thread {
         return thread;
     }
     let id = thread_id();
-    let (calls, written, room) = (AtomicU64::new(0), Mutex::default(), Mutex::default());
-    let thread: &'static Thread = Box::leak(Box::new(Thread { id, calls, written, room }));
+    let (written, room) = (Mutex::default(), Mutex::default());
+    let thread: &'static Thread = Box::leak(Box::new(Thread { id, written, room }));
     HERE.set(Some(thread));
     let name = std::fs::read(format!("/proc/self/task/{id}/comm")).unwrap_or_default();
     let mut block = Vec::new();
@@ -108,14 +106,6 @@ pub fn here(threads: &Threads, sink: &Sink) -> &'static Thread {
 }
 
 impl Thread {
-    /// Whether this is the last of so many calls.
-    pub fn counts_to(&self, count: u64) -> bool {
-        // Only the thread itself counts.
-        let calls = self.calls.load(Ordering::Relaxed) + 1;
-        self.calls.store(calls, Ordering::Relaxed);
-        calls.is_multiple_of(count)
-    }
-
     pub fn with_room<T>(&self, work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         work(&mut self.room.lock().unwrap_or_else(PoisonError::into_inner))
     }

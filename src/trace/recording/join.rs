@@ -1,12 +1,15 @@
 //! The processes of a recording become one trace: streams get their numbers, work its calls.
 
 use super::about::RecordedProcess;
-use super::process::{Process, RawStream, RawWork};
+use super::process::{About, Process, RawCall, RawStream, RawWork, Remark};
+use crate::record::format::{Note, PLACES};
 use crate::trace::{
-    CallKind, Defect, DeviceWork, Gpu, HostCall, HostThread, Origin, StreamKey, Trace,
+    CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, Origin, Range, StreamKey,
+    Trace,
 };
 use crate::units::{Instant, Span};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 /// The default stream's handle, and another name for it.
 const DEFAULT: u64 = 0;
@@ -21,7 +24,10 @@ pub struct Joined {
     /// Each with its begin and end.
     calls: Vec<(u64, u64, HostCall)>,
     work: Vec<(u64, u64, DeviceWork)>,
-    devices: BTreeSet<u32>,
+    /// With the names of those that say so.
+    devices: BTreeMap<u32, Option<String>>,
+    /// Each with its begin and end.
+    ranges: Vec<(u64, u64, Range)>,
     defects: BTreeMap<Defect, usize>,
 }
 
@@ -35,15 +41,19 @@ fn handle_of(context: u64, handle: u64, thread: usize) -> Handle {
 
 impl Process {
     /// Adds the process to the others.
-    pub fn join(self, to: &mut Joined) -> RecordedProcess {
+    pub fn join(mut self, to: &mut Joined) -> RecordedProcess {
         let streams = self.streams_of_calls();
+        let found = places_of(&self.remarks);
+        let recorder = self.recorder();
         let first_thread = to.threads.len();
         let first_call = to.calls.len();
         let process = self.about.id;
+        self.join_ranges(first_thread, to);
         let thread = |(id, name)| HostThread { process, id, name };
         to.threads.extend(self.threads.into_iter().map(thread));
         let mut by_correlation = HashMap::new();
-        for (index, (call, key)) in self.calls.into_iter().zip(streams).enumerate() {
+        let calls = self.calls.into_iter().zip(streams).zip(recorder);
+        for (index, ((call, key), recorder)) in calls.enumerate() {
             if !matches!(call.kind, CallKind::Other) || call.handle.is_some() {
                 by_correlation.insert(call.correlation, (first_call + index, call.begin));
             } else {
@@ -53,22 +63,80 @@ impl Process {
             if let Some(stream) = kind.stream_mut() {
                 *stream = key;
             }
-            if let CallKind::Copy { places, .. } = &mut kind {
-                places.digest = self.digests.get(&call.correlation).copied();
+            if let CallKind::Copy { places, .. } = &mut kind
+                && let Some(found) = found.get(&call.correlation)
+            {
+                (places.digest, places.to_new) = (found.digest, found.to_new);
+                places.changed_early = found.changed_early;
             }
             let thread = first_thread + call.thread;
             let (begin, end) = (Instant::default(), Instant::default());
-            let host = HostCall { thread, kind, function: call.function, begin, end };
+            let function = call.function;
+            let host = HostCall { thread, kind, function, begin, end, recorder };
             to.calls.push((call.begin, call.end, host));
         }
-        to.devices.extend(self.work.iter().map(|work| work.stream.device));
+        for device in self.work.iter().map(|work| work.stream.device) {
+            let name = to.devices.entry(device).or_default();
+            if name.is_none() {
+                *name = self.gpus.get(&device).cloned();
+            }
+        }
+        // Calls that nobody asked for are not missing.
+        let asked = self.about.notes.iter().any(|(note, _)| *note == Note::DeviceOnly);
         for work in self.work {
-            to.add(process, work, &by_correlation);
+            to.add(process, work, (!asked).then_some(&by_correlation));
         }
         if self.dropped > 0 {
             *to.defects.entry(Defect::Dropped).or_default() += self.dropped as usize;
         }
         self.about
+    }
+
+    /// For each call, what the recorder took since the last one of its thread: for the end of
+    /// that call and the begin of this one, and to look at memory.
+    fn recorder(&self) -> Vec<Span> {
+        let mut order: Vec<usize> = (0..self.calls.len()).collect();
+        order.sort_by_key(|&at| (self.calls[at].thread, self.calls[at].begin));
+        let mut remarks: Vec<&Remark> = self.remarks.iter().collect();
+        remarks.sort_by_key(|remark| (remark.thread, remark.begin));
+        let mut remarks = remarks.into_iter().peekable();
+        let cost = |call: &RawCall| self.costs.get(&(call.form as u8)).copied().unwrap_or(0);
+        let mut taken = vec![Span::ZERO; self.calls.len()];
+        let mut before: Option<&RawCall> = None;
+        for at in order {
+            let call = &self.calls[at];
+            let last = before.filter(|last| last.thread == call.thread);
+            // An end and a begin take half each of what calls of one form show between them.
+            let mut nanos = u128::from(cost(call) / 2) + u128::from(last.map_or(0, cost) / 2);
+            let place = (call.thread, call.begin);
+            let is_before = |remark: &&Remark| (remark.thread, remark.begin) < place;
+            while let Some(remark) = remarks.next_if(is_before) {
+                if remark.thread == call.thread {
+                    nanos += u128::from(remark.end.saturating_sub(remark.begin));
+                }
+            }
+            taken[at] = Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+            before = Some(call);
+        }
+        taken
+    }
+
+    /// Adds the ranges of threads that made calls. One that never ended lasts as long as anything
+    /// else.
+    fn join_ranges(&mut self, first_thread: usize, to: &mut Joined) {
+        let ends = self.calls.iter().map(|call| call.end);
+        let last = ends.chain(self.work.iter().map(|work| work.end)).max().unwrap_or(0);
+        for range in std::mem::take(&mut self.ranges).all() {
+            let Some(thread) = self.positions.get(&range.thread) else { continue };
+            let end = range.end.unwrap_or(last.max(range.begin));
+            if end < range.begin {
+                to.note(Defect::EndsBeforeStart);
+                continue;
+            }
+            let (begin, thread) = (range.begin, first_thread + thread);
+            let at = Instant::default();
+            to.ranges.push((begin, end, Range { thread, name: range.name, begin: at, end: at }));
+        }
     }
 
     /// The stream of each call, where it is known: by what the GPU did for the call itself, or for
@@ -107,7 +175,7 @@ impl Process {
                 known.entry(handle).or_default().insert(created.time, stream);
             }
         }
-        let stream = |call: &super::process::RawCall| {
+        let stream = |call: &RawCall| {
             let handle = call.handle?;
             own(&call.correlation).or_else(|| {
                 let known = known.get(&handle_of(call.context, handle, call.thread))?;
@@ -119,20 +187,36 @@ impl Process {
     }
 }
 
+/// What is known of the places of copies, by the numbers of their calls.
+fn places_of(remarks: &[Remark]) -> HashMap<u64, CopyPlaces> {
+    let mut found: HashMap<u64, CopyPlaces> = HashMap::new();
+    for remark in remarks {
+        let places = found.entry(remark.correlation).or_default();
+        match remark.about {
+            About::Digest(sum) => places.digest = Some(sum),
+            About::NewPages(pages) => places.to_new = u64::from(pages) * 2 >= PLACES,
+            About::Changed => places.changed_early = true,
+        }
+    }
+    found
+}
+
 impl Joined {
     fn note(&mut self, defect: Defect) {
         *self.defects.entry(defect).or_default() += 1;
     }
 
-    fn add(&mut self, process: u64, work: RawWork, calls: &HashMap<u64, (usize, u64)>) {
+    /// Adds what a GPU did. Without `calls`, it has none.
+    fn add(&mut self, process: u64, work: RawWork, calls: Option<&HashMap<u64, (usize, u64)>>) {
         if work.start == 0 || work.end == 0 {
             return self.note(Defect::ZeroTime);
         }
         if work.end < work.start {
             return self.note(Defect::EndsBeforeStart);
         }
-        let call = calls.get(&work.correlation).copied();
+        let call = calls.and_then(|calls| calls.get(&work.correlation)).copied();
         match call {
+            None if calls.is_none() => {}
             None => self.note(Defect::NoCall),
             Some((_, begin)) if work.start < begin => self.note(Defect::BeforeItsCall),
             Some(_) => {}
@@ -169,13 +253,20 @@ impl Joined {
             call: work.call.map(|index| places[index]),
             ..work
         });
+        self.ranges.retain(|range| range.1 > first);
+        self.ranges.sort_by_key(|range| (range.0, Reverse(range.1)));
+        let ranges = self.ranges.into_iter().map(|(begin, end, range)| Range {
+            begin: since(begin),
+            end: since(end),
+            ..range
+        });
         Trace {
             origin,
-            gpus: self.devices.into_iter().map(|device| Gpu { device, name: None }).collect(),
+            gpus: self.devices.into_iter().map(|(device, name)| Gpu { device, name }).collect(),
             threads: self.threads,
             calls: calls.collect(),
             work: work.collect(),
-            ranges: Vec::new(),
+            ranges: ranges.collect(),
             defects: self.defects,
         }
     }

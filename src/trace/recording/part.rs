@@ -3,7 +3,9 @@
 use super::about::{RecordedProcess, Totals};
 use super::blocks::{Block, next_block};
 use super::process::Process;
-use crate::record::format::{END, HEADER, LONGEST_BLOCK, MAGIC, NOTE, PROCESS, TOTALS, VERSION};
+use crate::record::format::{
+    END, HEADER, LONGEST_BLOCK, MAGIC, NOTE, PROCESS, RANGES, TOTALS, VERSION,
+};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -42,7 +44,7 @@ impl Part {
             if size > LONGEST_BLOCK || next > length {
                 break;
             }
-            if matches!(header[0], PROCESS | TOTALS | NOTE | END) {
+            if matches!(header[0], PROCESS | TOTALS | NOTE | END | RANGES) {
                 let mut block = header.to_vec();
                 block.resize(HEADER + size, 0);
                 self.file.read_exact(&mut block[HEADER..])?;
@@ -62,6 +64,7 @@ impl Part {
             self.process = Process::begin(block.payload).ok();
         } else if let Some(process) = &mut self.process {
             let _ = process.read(block);
+            process.ranges.forget();
         }
     }
 

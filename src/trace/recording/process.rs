@@ -1,13 +1,14 @@
 //! The blocks of one process.
 
-use super::about::{DIGEST_FUNCTION, OwnCost, RecordedProcess, RecordingError, Totals, name_of};
+use super::about::{RecordedProcess, RecordingError, Totals};
 use super::blocks::{Block, Numbers};
+use super::ranges::RawRanges;
 use crate::record::format::{
-    self, DIGEST, FAILED, FLAG_BITS, Form, MOST_POINTERS, Note, OF_GRAPH, OTHER_CONTEXT,
+    self, FAILED, FLAG_BITS, Form, MOST_POINTERS, Note, OF_GRAPH, OTHER_CONTEXT, REMARK,
 };
 use crate::trace::{CallKind, CopyPlaces, MemoryKind, WorkKind};
 use crate::units::Bytes;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What a process did, with its own numbers of streams and calls.
@@ -20,11 +21,16 @@ pub struct Process {
     pub streams: Vec<RawStream>,
     /// Threads by their positions; a number may be used again once its thread is gone.
     pub threads: Vec<(u64, Option<String>)>,
-    positions: HashMap<u64, usize>,
+    pub positions: HashMap<u64, usize>,
     pub calls: Vec<RawCall>,
     pub work: Vec<RawWork>,
     pub created: Vec<Created>,
-    pub digests: HashMap<u64, u64>,
+    pub remarks: Vec<Remark>,
+    /// What recording adds between two calls of a form, in nanoseconds.
+    pub costs: HashMap<u8, u64>,
+    pub ranges: RawRanges,
+    /// The names of GPUs by their numbers.
+    pub gpus: BTreeMap<u32, String>,
     pub dropped: u64,
 }
 
@@ -48,12 +54,29 @@ pub struct Created {
 pub struct RawCall {
     pub thread: usize,
     pub kind: CallKind,
+    pub form: Form,
     pub function: Arc<str>,
     pub begin: u64,
     pub end: u64,
     pub correlation: u64,
     pub context: u64,
     pub handle: Option<u64>,
+}
+
+/// What the recorder found out about a copy, and when it was busy with that.
+pub struct Remark {
+    pub thread: usize,
+    pub correlation: u64,
+    pub begin: u64,
+    pub end: u64,
+    pub about: About,
+}
+
+pub enum About {
+    Digest(u64),
+    /// So many of eight pages of the target had never been touched.
+    NewPages(u8),
+    Changed,
 }
 
 /// What a GPU did.
@@ -112,23 +135,23 @@ impl Process {
                 let [calls, copies, copied, kernels] =
                     [numbers.number()?, numbers.number()?, numbers.number()?, numbers.number()?];
                 self.about.totals = Totals { calls, copies, copied, kernels };
-                self.about.costs.clear();
-                while !numbers.is_at_end() {
-                    let form = Form::from_code(numbers.small()?).ok_or(numbers.malformed())?;
-                    let cost = self.about.costs.entry(name_of(form)).or_default();
-                    let (measured, nanos) = (numbers.number()?, numbers.number()?);
-                    *cost = OwnCost {
-                        measured: cost.measured.saturating_add(measured),
-                        nanos: cost.nanos.saturating_add(nanos),
-                    };
-                }
             }
             format::NOTE => {
                 let note = Note::from_code(numbers.byte()?).ok_or(numbers.malformed())?;
                 let text = String::from_utf8_lossy(numbers.all()).into_owned();
                 self.about.notes.push((note, text));
             }
+            format::COSTS => {
+                while !numbers.is_at_end() {
+                    self.costs.insert(numbers.byte()?, numbers.number()?);
+                }
+            }
             format::END => self.about.has_ended = true,
+            format::RANGES => self.ranges.read(numbers, &mut self.about.ranges)?,
+            format::GPU => {
+                let device = numbers.small()?;
+                self.gpus.insert(device, numbers.text()?);
+            }
             _ => return Err(numbers.malformed()),
         }
         Ok(())
@@ -148,26 +171,26 @@ impl Process {
             let (begin, end) = (last.begin, last.begin.saturating_add(from.number()?));
             last.correlation = from.step(last.correlation)?;
             let correlation = last.correlation;
+            if first == REMARK {
+                let about = about(&mut from)?;
+                self.remarks.push(Remark { thread, correlation, begin, end, about });
+                continue;
+            }
+            let position = ((first >> FLAG_BITS) as usize).wrapping_sub(1);
+            let (form, name) = self.functions.get(position).ok_or(from.malformed())?;
+            if first & OTHER_CONTEXT != 0 {
+                last.context = from.number()?;
+            }
             let (mut kind, mut handle) = (CallKind::Other, None);
-            let function = if first == DIGEST {
-                self.digests.insert(correlation, u64::from_le_bytes(from.fixed()?));
-                DIGEST_FUNCTION.into()
-            } else {
-                let position = ((first >> FLAG_BITS) as usize).wrapping_sub(1);
-                let (form, name) = self.functions.get(position).ok_or(from.malformed())?;
-                if first & OTHER_CONTEXT != 0 {
-                    last.context = from.number()?;
-                }
-                if first & FAILED == 0 {
-                    (kind, handle) = arguments(*form, &mut from, &mut last)?;
-                }
-                Arc::clone(name)
-            };
+            if first & FAILED == 0 {
+                (kind, handle) = arguments(*form, &mut from, &mut last)?;
+            }
             let context = last.context;
             self.calls.push(RawCall {
                 thread,
                 kind,
-                function,
+                form: *form,
+                function: Arc::clone(name),
                 begin,
                 end,
                 correlation,
@@ -252,6 +275,15 @@ impl Process {
     }
 }
 
+fn about(from: &mut Numbers) -> Result<About, RecordingError> {
+    Ok(match from.byte()? {
+        format::DIGEST => About::Digest(u64::from_le_bytes(from.fixed()?)),
+        format::NEW_PAGES => About::NewPages(from.byte()?),
+        format::CHANGED => About::Changed,
+        _ => return Err(from.malformed()),
+    })
+}
+
 /// What a call asks for, and the handle of its stream.
 fn arguments(
     form: Form,
@@ -264,7 +296,7 @@ fn arguments(
         Form::Copy | Form::BlockingCopy => {
             let [to, source] = [address(0, from, last)?, address(1, from, last)?];
             let known = |address: u64| (address != 0).then_some(address);
-            let places = CopyPlaces { from: known(source), to: known(to), digest: None };
+            let places = CopyPlaces { from: known(source), to: known(to), ..CopyPlaces::default() };
             let (bytes, blocking) = (bytes(from)?, form == Form::BlockingCopy);
             CallKind::Copy { places, bytes, stream, blocking }
         }

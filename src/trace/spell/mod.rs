@@ -31,6 +31,8 @@ pub struct Spelling {
     pub each_call: bool,
     /// Puts pageable memory into pinned memory.
     pub pinned: bool,
+    /// Leaves out what the recording tool itself took between calls, as far as that is known.
+    pub without_recorder: bool,
 }
 
 /// A part of a trace as a scenario.
@@ -155,6 +157,7 @@ impl<'t> Writer<'t> {
     fn call(&mut self, at: usize) {
         let trace = self.trace;
         let call = &trace.calls[at];
+        self.threads.count_recorder(call);
         let lines = self.lines_of(at);
         if lines.is_empty() {
             return;
@@ -164,7 +167,11 @@ impl<'t> Writer<'t> {
             true => self.threads.beyond_usual(call),
             false => Span::ZERO,
         };
-        let gap = self.threads.gap(call) + excess;
+        let recorder = match self.how.without_recorder {
+            true => self.threads.recorder(call),
+            false => Span::ZERO,
+        };
+        let gap = self.threads.gap(call).saturating_sub(recorder) + excess;
         let tag = self.threads.tag(thread);
         if gap > Span::ZERO {
             self.lines.push(format!("{{ work = \"{} ns\"{tag} }}", gap.nanos()));
@@ -250,7 +257,12 @@ impl<'t> Writer<'t> {
     /// The calls that ask for what a call of the trace asked for.
     fn works_of(&mut self, at: usize) -> Vec<String> {
         let works = self.asked_for[at].clone();
-        works.into_iter().filter_map(|work| self.work(work)).collect()
+        let mut lines = Vec::new();
+        for work in works {
+            lines.extend(self.renewal(work));
+            lines.extend(self.work(work));
+        }
+        lines
     }
 
     fn work(&mut self, at: usize) -> Option<String> {
@@ -262,7 +274,8 @@ impl<'t> Writer<'t> {
                 format!("launch = \"{name}\", reads = [], writes = [], elements = {elements}")
             }
             WorkKind::Copy { from, to, bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
-                let [from, to] = self.sides(stream, [*from, *to], *bytes);
+                let is_new = self.goes_to_new_memory(at);
+                let [from, to] = self.sides(stream, [*from, *to], *bytes, is_new);
                 format!("copy = \"{from}\", to = \"{to}\"")
             }
             WorkKind::Clear { bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
@@ -275,8 +288,34 @@ impl<'t> Writer<'t> {
         Some(format!("{line}, stream = \"{}\"", self.streams.name(stream)))
     }
 
+    /// Whether a copy goes to memory on the host that nobody had touched.
+    ///
+    /// The trace's own prices have the time for its pages in that of the copy.
+    fn goes_to_new_memory(&self, work: usize) -> bool {
+        let call = self.trace.work[work].call.map(|at| &self.trace.calls[at].kind);
+        let is_new = matches!(call, Some(CallKind::Copy { places, .. }) if places.to_new);
+        is_new && !self.how.pinned && !self.how.each_call && self.graph_stream.is_none()
+    }
+
+    /// The call that gives a copy's target new pages, if they were new.
+    fn renewal(&mut self, at: usize) -> Option<String> {
+        let work = &self.trace.work[at];
+        let WorkKind::Copy { to, bytes: Some(bytes), .. } = work.kind else { return None };
+        if !to.is_on_host() || to == MemoryKind::Pinned || !self.goes_to_new_memory(at) {
+            return None;
+        }
+        let stream = self.stream(work.stream);
+        Some(format!("renew = \"{}\"", self.memory.new_name(stream, bytes)))
+    }
+
     /// The ranges of memory that a copy goes from and to.
-    fn sides(&mut self, stream: StreamKey, kinds: [MemoryKind; 2], bytes: Bytes) -> [String; 2] {
+    fn sides(
+        &mut self,
+        stream: StreamKey,
+        kinds: [MemoryKind; 2],
+        bytes: Bytes,
+        is_new: bool,
+    ) -> [String; 2] {
         let is_inside = !kinds.into_iter().any(MemoryKind::is_on_host);
         let mut side = |second: bool| {
             let kind = kinds[usize::from(second)];
@@ -285,7 +324,10 @@ impl<'t> Writer<'t> {
             }
             let is_pinned = self.how.pinned || kind == MemoryKind::Pinned;
             let kind = if is_pinned { MemoryKind::Pinned } else { MemoryKind::Pageable };
-            self.memory.host(stream, kind, bytes, second)
+            match second && is_new && kind == MemoryKind::Pageable {
+                true => self.memory.new_target(stream, bytes),
+                false => self.memory.host(stream, kind, bytes, second),
+            }
         };
         [side(false), side(true)]
     }

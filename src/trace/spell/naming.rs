@@ -67,6 +67,8 @@ pub(super) struct Threads<'t> {
     named: BTreeSet<usize>,
     /// When the last call of each thread of the program ended; when the first begins, before it.
     ended: BTreeMap<usize, Instant>,
+    /// What the recording tool took since then.
+    recorder: BTreeMap<usize, Span>,
     /// The middle time of calls of each function.
     usual: BTreeMap<&'t str, Span>,
 }
@@ -98,7 +100,8 @@ impl<'t> Threads<'t> {
         let ended = by_group.keys().map(|&thread| (thread, begin)).collect();
         let middle = |times: Vec<f64>| Span::from_nanos_f64(median(&times).unwrap_or_default());
         let usual = times.into_iter().map(|(name, times)| (name, middle(times))).collect();
-        Self { group, main, named: BTreeSet::new(), ended, usual }
+        let (named, recorder) = (BTreeSet::new(), BTreeMap::new());
+        Self { group, main, named, ended, recorder, usual }
     }
 
     pub const fn main(&self) -> usize {
@@ -128,6 +131,17 @@ impl<'t> Threads<'t> {
         between(self.ended[&self.of_call(call)], call.begin)
     }
 
+    /// Counts what the recording tool took before a call.
+    pub fn count_recorder(&mut self, call: &HostCall) {
+        let thread = self.of_call(call);
+        *self.recorder.entry(thread).or_default() += call.recorder;
+    }
+
+    /// What the recording tool took between the last call of a thread and this one.
+    pub fn recorder(&self, call: &HostCall) -> Span {
+        self.recorder.get(&self.of_call(call)).copied().unwrap_or_default()
+    }
+
     /// What the host paid for a call beyond the middle of its function.
     pub fn beyond_usual(&self, call: &HostCall) -> Span {
         call.end.since(call.begin).saturating_sub(self.usual[&*call.function])
@@ -137,6 +151,7 @@ impl<'t> Threads<'t> {
         let thread = self.of_call(call);
         let ended = self.ended.entry(thread).or_default();
         *ended = (*ended).max(call.end);
+        self.recorder.remove(&thread);
     }
 
     /// The host's time from the last call of a thread to an end, if there is any.

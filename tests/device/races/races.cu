@@ -35,6 +35,12 @@ int main(int c, char **v) {
       if (good) { cudaEventRecord(x, s); cudaStreamWaitEvent(t, x, 0); }
       cudaMemcpyAsync(g, d, b, cudaMemcpyDeviceToHost, t);
       if (good) { cudaEventRecord(y, t); cudaStreamWaitEvent(s, y, 0); }
+    } else if (!strcmp(k, "refill")) {
+      // The host fills the buffer again while a copy may still read it.
+      memset(h, r, b);
+      cudaMemcpyAsync(d, h, b, cudaMemcpyHostToDevice, s); cudaEventRecord(x, s);
+      twice<<<n / 256, 256, 0, s>>>(d, n);
+      if (good) cudaEventSynchronize(x);
     } else if (!strcmp(k, "blocking_streams")) {
       // Blocking streams wait for the default one: both ways are right, one says so by chance.
       cudaStream_t q; if (r == 0) { cudaStreamCreate(&q); }

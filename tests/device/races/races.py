@@ -51,4 +51,14 @@ elif kind == "results":
             if good: s.wait_stream(main)
             x.copy_(d[0], non_blocking=True)
         if good: main.wait_stream(s)
+elif kind == "refill":
+    # The host fills the buffer again while a copy may still read it.
+    p = torch.rand(n).pin_memory()
+    e = torch.cuda.Event()
+    for i in range(4):
+        p.fill_(i)
+        d[0].copy_(p, non_blocking=True)
+        e.record()
+        y = d[0] * 2
+        while good and not e.query(): pass
 torch.cuda.synchronize()

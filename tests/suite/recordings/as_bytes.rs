@@ -1,7 +1,7 @@
 //! Whatever the bytes are, reading them gives a trace or says what is wrong.
 
 use super::record;
-use hallway::record::format::{HEADER, MAGIC, VERSION, block_checksum};
+use hallway::record::format::{COSTS, FUNCTIONS, Form, HEADER, MAGIC, VERSION, block_checksum};
 use hallway::trace::{Defect, RecordingError, read_recording};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,6 +9,7 @@ use proptest::sample::Index;
 use std::sync::LazyLock;
 
 static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| record(&[], &["starts another"], &[]).bytes());
+static IN_RANGES: LazyLock<Vec<u8>> = LazyLock::new(|| record(&[], &["ranges"], &[]).bytes());
 
 #[test]
 fn cut_anywhere_the_rest_is_read() {
@@ -46,8 +47,8 @@ fn a_damaged_byte_is_noticed() {
 
 #[test]
 fn other_versions_and_other_files_are_refused() {
-    let newer = [MAGIC, b"2\n"].concat();
-    assert_eq!(read_recording(&newer), Err(RecordingError::Version("2".to_owned())));
+    let newer = [MAGIC, b"3\n"].concat();
+    assert_eq!(read_recording(&newer), Err(RecordingError::Version("3".to_owned())));
     for other in [&b""[..], b"hallway recording ", b"hallway recording x\n", b"{}"] {
         assert_eq!(read_recording(other), Err(RecordingError::NotARecording));
     }
@@ -76,6 +77,24 @@ fn file(blocks: &[(u8, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
+/// What recording adds between two calls is half the end of one and half the begin of the next.
+#[test]
+fn the_recorders_time_lies_between_calls() {
+    let mut blocks = blocks(&record(&[], &["everything"], &[]).bytes());
+    let costs = [(Form::Launch, 90_u8), (Form::Record, 50), (Form::Wait, 30)];
+    let payload = costs.iter().flat_map(|(form, nanos)| [*form as u8, *nanos]).collect();
+    let place = 1 + blocks.iter().position(|(kind, _)| *kind == FUNCTIONS).expect("functions");
+    blocks.insert(place, (COSTS, payload));
+    let trace = read_recording(&file(&blocks)).expect("a recording");
+    let taken = |at: usize| (&*trace.calls[at].function, trace.calls[at].recorder.nanos());
+    assert_eq!(taken(1), ("cudaMemcpyAsync", 0));
+    assert_eq!(taken(2), ("cudaLaunchKernel", 45));
+    assert_eq!(taken(3), ("cudaEventRecord", 70));
+    assert_eq!(taken(4), ("cudaStreamWaitEvent", 40));
+    assert_eq!(taken(5), ("cudaStreamWaitEvent", 30));
+    assert_eq!(taken(6), ("cuMemcpyDtoH", 15));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
@@ -83,9 +102,9 @@ proptest! {
     #[test]
     fn blocks_that_make_no_sense_are_refused(
         changes in vec((any::<Index>(), any::<u16>(), any::<u8>()), 1..6),
-        kinds in vec((any::<Index>(), 0_u8..10), 0..2),
+        kinds in vec((any::<Index>(), 0_u8..13), 0..2),
     ) {
-        let mut blocks = blocks(&WHOLE);
+        let mut blocks = [blocks(&WHOLE), blocks(&IN_RANGES)].concat();
         for (block, at, byte) in changes {
             let index = block.index(blocks.len());
             let payload = &mut blocks[index].1;
@@ -100,6 +119,7 @@ proptest! {
         }
         if let Ok(trace) = read_recording(&file(&blocks)) {
             prop_assert!(trace.calls.iter().all(|call| call.thread < trace.threads.len()));
+            prop_assert!(trace.ranges.iter().all(|one| one.thread < trace.threads.len()));
             let calls = trace.calls.len();
             prop_assert!(trace.work.iter().all(|work| work.call.is_none_or(|call| call < calls)));
             prop_assert!(trace.calls.is_sorted_by_key(|call| call.begin));
@@ -108,7 +128,7 @@ proptest! {
 
     #[test]
     fn random_blocks_are_met(
-        blocks in vec((0_u8..10, vec(any::<u8>(), 0..60)), 0..12),
+        blocks in vec((0_u8..13, vec(any::<u8>(), 0..60)), 0..12),
     ) {
         let mut all = vec![(1, vec![1, 0, 0, 0, 0]), (2, vec![4, 1, b'k', 1, 1, b'c'])];
         all.extend(blocks);

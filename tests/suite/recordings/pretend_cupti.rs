@@ -160,6 +160,24 @@ pub unsafe extern "C" fn cuptiGetStreamIdEx(
     0
 }
 
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGet(device: *mut c_int, number: c_int) -> c_int {
+    unsafe { *device = 70 + number };
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cuDeviceGetName(
+    name: *mut c_char,
+    length: c_int,
+    device: c_int,
+) -> c_int {
+    let text = format!("Pretend GPU {device}\0");
+    assert!(text.len() <= length as usize);
+    unsafe { name.copy_from(text.as_ptr().cast(), text.len()) };
+    0
+}
+
 /// A kernel with a pointer, a number, and a structure with a pointer in it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cuKernelGetParamInfo(

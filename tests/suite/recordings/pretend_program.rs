@@ -1,6 +1,9 @@
 //! A program that seems to use CUDA. It loads the recorder as the driver would, and then does what
 //! its argument says. Compiled by itself.
 
+#[path = "pretend_nvtx.rs"]
+mod nvtx;
+
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::time::Duration;
 
@@ -164,6 +167,8 @@ fn copies_for_digests(cuda: Cuda) {
     second[299_999] = 2;
     copy(3_000, 3, &second);
     let mut back = vec![0_u8; 300_000];
+    // What comes to memory that is not page-locked is there when the call returns.
+    cuda.call((3_500, 3_510), (RUNTIME, 152, 7), &[back.as_ptr() as u64, 300_000, 0]);
     let params = [back.as_mut_ptr() as u64, MEMORY, 300_000, 2, ONE];
     cuda.call((4_000, 4_010), (RUNTIME, 41, 4), &params);
     back.copy_from_slice(&second);
@@ -171,6 +176,62 @@ fn copies_for_digests(cuda: Cuda) {
     cuda.call((4_500, 4_510), (RUNTIME, 41, 5), &[MEMORY, 0x1000, 64, 1, ONE]);
     cuda.call((5_000, 5_010), (RUNTIME, 131, 6), &[ONE]);
     std::hint::black_box(&back);
+}
+
+/// Copies from memory that is filled again, sometimes too early.
+fn refills(cuda: Cuda) {
+    let mut host = vec![1_u8; 100_000];
+    let place = host.as_ptr() as u64;
+    cuda.call((10, 20), (RUNTIME, 152, 1), &[place, 100_000, 0]);
+    let send = |at: u64, from: u64| {
+        let correlation = at as u32;
+        cuda.call((at, at + 10), (RUNTIME, 41, correlation), &[MEMORY, from, 100_000, 1, ONE]);
+        cuda.call((at + 11, at + 12), (RUNTIME, 135, correlation + 1), &[EVENT, ONE]);
+    };
+    let wait = |at: u64| cuda.call((at, at + 10), (RUNTIME, 131, at as u32), &[ONE]);
+    let ask = |at: u64, answer: c_int| {
+        let query = (RUNTIME, 138, at as u32);
+        cuda.at(0, at, query, answer, &[EVENT]);
+        cuda.at(1, at + 10, query, answer, &[EVENT]);
+    };
+    send(1_000, place);
+    host[7] = 2;
+    wait(1_100);
+    send(2_000, place);
+    wait(2_100);
+    host[7] = 3;
+    send(3_000, place);
+    ask(3_100, 600);
+    host[7] = 4;
+    wait(3_200);
+    send(4_000, place);
+    ask(4_100, 0);
+    host[7] = 5;
+    wait(4_200);
+    send(5_000, place);
+    cuda.call((5_100, 5_110), (RUNTIME, 41, 5_100), &[place, MEMORY, 100_000, 2, ONE]);
+    host[7] = 6;
+    wait(5_200);
+    let mut pageable = vec![1_u8; 100_000];
+    send(6_000, pageable.as_ptr() as u64);
+    pageable[7] = 2;
+    wait(6_100);
+    std::hint::black_box((&host, &pageable));
+}
+
+/// Copies to memory that is new, that was filled, and that is too small to matter.
+fn new_memory(cuda: Cuda) {
+    let fetch = |at: u64, target: &[u8], bytes: u64| {
+        let params = [target.as_ptr() as u64, MEMORY, bytes, 2, ONE];
+        cuda.call((at, at + 10), (RUNTIME, 41, at as u32), &params);
+    };
+    let new = vec![0_u8; 8 << 20];
+    fetch(1_000, &new, 8 << 20);
+    let old = vec![1_u8; 8 << 20];
+    fetch(2_000, &old, 8 << 20);
+    let other = vec![0_u8; 8 << 20];
+    fetch(3_000, &other, 4_096);
+    std::hint::black_box((&new, &old, &other));
 }
 
 /// Launches with their kernels, as fast as it goes.
@@ -189,6 +250,42 @@ fn launches(cuda: Cuda, count: u32) {
     }
 }
 
+/// A pinned copy into device memory and its record, each of another size.
+fn copy_in(cuda: Cuda, at: u64, correlation: u32) {
+    let bytes = 64 * u64::from(correlation);
+    cuda.call((at, at + 10), (RUNTIME, 41, correlation), &[MEMORY, 0x5000, bytes, 1, ONE]);
+    cuda.copy((at + 20, at + 40), 13, correlation, 0x03_02_01, bytes);
+}
+
+/// Copies in ranges of several kinds, and between the calls that ask for profiling. It is in a
+/// range already, which it never leaves. Ranges begin and end when the call before them ends.
+fn ranges(cuda: Cuda, t: u64) {
+    copy_in(cuda, t, 1);
+    assert_eq!(nvtx::push("step"), 1);
+    copy_in(cuda, t + 100, 2);
+    let library = nvtx::domain("a library");
+    assert_eq!(nvtx::push_in(library, "inner"), 0);
+    copy_in(cuda, t + 200, 3);
+    std::thread::scope(|scope| {
+        // What helpers do while a thread is in a range belongs to it, too.
+        scope.spawn(|| copy_in(cuda, t + 250, 4));
+    });
+    assert_eq!(nvtx::pop_in(library), 0);
+    assert_eq!(nvtx::pop(), 1);
+    copy_in(cuda, t + 300, 5);
+    cuda.nested((t + 400, t + 410), 171, 6, &[], (308, &[]));
+    copy_in(cuda, t + 420, 7);
+    cuda.nested((t + 450, t + 460), 172, 8, &[], (309, &[]));
+    let number = nvtx::start("span");
+    copy_in(cuda, t + 500, 9);
+    assert_eq!(nvtx::push_wide("größer"), 1);
+    copy_in(cuda, t + 600, 10);
+    nvtx::end(number);
+    nvtx::end(number);
+    copy_in(cuda, t + 700, 11);
+    assert_eq!((nvtx::pop(), nvtx::pop_in(library)), (1, -2));
+}
+
 fn main() {
     let action = std::env::args().nth(1).unwrap_or_default();
     if action == "nothing" {
@@ -202,12 +299,21 @@ fn main() {
         let (call, record) = (find(library, c"pretend_call"), find(library, c"pretend_record"));
         Cuda { call, record }
     };
+    if action == "ranges" && std::env::var_os("NVTX_INJECTION64_PATH").is_some() {
+        nvtx::load(open, |library, name| unsafe { dlsym(library, name.as_ptr()) });
+        assert_eq!(nvtx::push("whole"), 0);
+    }
     let recorder = open(&std::env::var("CUDA_INJECTION64_PATH").unwrap());
     let start: extern "C" fn() -> c_int = unsafe { find(recorder, c"InitializeInjection") };
     assert_eq!(start(), 1);
     match action.as_str() {
         "everything" => a_bit_of_everything(cuda, 1_000),
+        "ranges" if std::env::var_os("NVTX_INJECTION64_PATH").is_some() => {
+            ranges(cuda, 4_000_000_000_000_000_000);
+        }
         "digests" => copies_for_digests(cuda),
+        "refills" => refills(cuda),
+        "new memory" => new_memory(cuda),
         "launches" => launches(cuda, std::env::args().nth(2).unwrap().parse().unwrap()),
         "killed" => {
             a_bit_of_everything(cuda, 1_000);
