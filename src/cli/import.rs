@@ -6,7 +6,7 @@ use super::progress::Progress;
 use super::{Failure, Outcome, print};
 use crate::report::traced;
 use crate::scenario::Source;
-use crate::trace::{self, Pass, Spelled, Spelling, Trace};
+use crate::trace::{self, HostTime, Pass, Spelled, Spelling, Trace};
 use clap::{Args, ValueHint};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
         each_kernel: arguments.measured,
         each_call: table.is_some(),
         pinned: false,
-        without_recorder: true,
+        host: HostTime::WithoutRecorder,
     };
     let spelled = trace.spelled(&stem(path), calls, how);
     check(path, &spelled)?;

@@ -85,6 +85,7 @@ pub(super) fn join(
         calls: requests,
         work,
         ranges: ranges.collect(),
+        empty_kernel: None,
         defects,
     })
 }

@@ -19,6 +19,9 @@ pub struct Trace {
     pub work: Vec<DeviceWork>,
     /// Named parts of a thread's time: NVTX, or annotations of a framework.
     pub ranges: Vec<Range>,
+    /// The time that the tool shows for a kernel that does nothing, if it measured one. Every
+    /// kernel's time has it.
+    pub empty_kernel: Option<Span>,
     /// What was wrong with the file, and how often.
     pub defects: BTreeMap<Defect, usize>,
 }

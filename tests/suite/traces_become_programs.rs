@@ -36,6 +36,7 @@ impl Story {
             calls: Vec::new(),
             work: Vec::new(),
             ranges: Vec::new(),
+            empty_kernel: None,
             defects: BTreeMap::new(),
         };
         Self { trace, now: 0 }

@@ -7,7 +7,7 @@ use crate::compare::Replay;
 use crate::fit::Like;
 use crate::report::{folded, traced};
 use crate::study::{ReplayError, own_prices, replay};
-use crate::trace::{CopySite, Reason, Spelling, Trace};
+use crate::trace::{CopySite, HostTime, Reason, Spelling, Trace};
 use std::ops::Range;
 
 pub(super) fn explain(
@@ -69,7 +69,7 @@ fn refuse_what_plans_have(arguments: &ExplainArguments) -> Result<(), Failure> {
 /// profile lacks what a call costs.
 fn with_pinned(trace: &Trace, calls: Range<usize>, found: &LoadedProfile) -> Option<[Replay; 2]> {
     let played = |pinned| {
-        let how = Spelling { pinned, without_recorder: true, ..Spelling::default() };
+        let how = Spelling { pinned, host: HostTime::WithoutRecorder, ..Spelling::default() };
         replay(trace, calls.clone(), how, &found.profile).ok()
     };
     Some([played(false)?, played(true)?])

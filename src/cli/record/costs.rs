@@ -1,11 +1,12 @@
-//! What recording adds between two calls: found by recording calls that nothing lies between.
+//! What recording adds: found by recording calls that nothing lies between, and kernels that do
+//! nothing.
 
 use super::launch::{Launch, Library};
 use crate::cli::{Failure, Outcome};
 use crate::gpu::alike_calls;
-use crate::record::format::Form;
+use crate::record::format::{EMPTY_KERNEL, Form};
 use crate::stats::median;
-use crate::trace::{CallKind, HostCall, Recording};
+use crate::trace::{CallKind, HostCall, Recording, Trace, WorkKind};
 use std::collections::BTreeMap;
 use tempfile::TempDir;
 
@@ -21,7 +22,8 @@ pub(in crate::cli) fn make_calls() -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// What recording adds between two calls of each form, in nanoseconds. Empty if that cannot be
+/// What recording adds between two calls of each form, and what it shows for a kernel that does
+/// nothing, in nanoseconds. Empty if that cannot be
 /// measured here; the recording of the program then says why.
 pub(super) fn measured(library: &Library) -> BTreeMap<u8, u64> {
     let recorded = || -> Option<Recording> {
@@ -42,13 +44,24 @@ pub(super) fn measured(library: &Library) -> BTreeMap<u8, u64> {
         let part = std::fs::read_dir(folder.path()).ok()?.flatten().next()?;
         Recording::read(&std::fs::read(part.path()).ok()?).ok()
     };
-    recorded().map(|recording| between(&recording.trace.calls)).unwrap_or_default()
+    recorded().map(|recording| of_recording(&recording.trace)).unwrap_or_default()
+}
+
+fn of_recording(trace: &Trace) -> BTreeMap<u8, u64> {
+    let mut costs = between(&trace.calls);
+    let kernels = trace.work.iter().filter(|work| matches!(work.kind, WorkKind::Kernel { .. }));
+    let times: Vec<f64> = kernels.map(|work| work.end.since(work.start).nanos_f64()).collect();
+    if let Some(time) = median(&times).filter(|_| times.len() >= FEWEST) {
+        costs.insert(EMPTY_KERNEL, time as u64);
+    }
+    costs
 }
 
 /// The middle of the times between two calls of a form.
 fn between(calls: &[HostCall]) -> BTreeMap<u8, u64> {
     let mut gaps: BTreeMap<u8, Vec<f64>> = BTreeMap::new();
-    for [before, call] in calls.array_windows() {
+    for pair in calls.windows(2) {
+        let [before, call] = pair else { continue };
         if let Some(form) = form_of(&call.kind)
             && before.function == call.function
         {

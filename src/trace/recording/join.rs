@@ -2,7 +2,7 @@
 
 use super::about::RecordedProcess;
 use super::process::{About, Process, RawCall, RawStream, RawWork, Remark};
-use crate::record::format::{Note, PLACES};
+use crate::record::format::{EMPTY_KERNEL, Note, PLACES};
 use crate::trace::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, Origin, Range, StreamKey,
     Trace,
@@ -28,6 +28,7 @@ pub struct Joined {
     devices: BTreeMap<u32, Option<String>>,
     /// Each with its begin and end.
     ranges: Vec<(u64, u64, Range)>,
+    empty_kernel: Option<Span>,
     defects: BTreeMap<Defect, usize>,
 }
 
@@ -45,6 +46,8 @@ impl Process {
         let streams = self.streams_of_calls();
         let found = places_of(&self.remarks);
         let recorder = self.recorder();
+        let empty = self.costs.get(&EMPTY_KERNEL).map(|&nanos| Span::from_nanos(nanos));
+        to.empty_kernel = to.empty_kernel.or(empty);
         let first_thread = to.threads.len();
         let first_call = to.calls.len();
         let process = self.about.id;
@@ -267,6 +270,7 @@ impl Joined {
             calls: calls.collect(),
             work: work.collect(),
             ranges: ranges.collect(),
+            empty_kernel: self.empty_kernel,
             defects: self.defects,
         }
     }

@@ -18,6 +18,8 @@ pub(super) struct Kernels<'t> {
     /// Those that mostly ran beside others.
     shared: BTreeSet<Kind<'t>>,
     each: bool,
+    /// What a kernel's time has although it is none of its own: a machine's profile has that, too.
+    empty: Span,
     /// Those that the program launches, in the order of their names.
     used: BTreeMap<String, Kind<'t>>,
 }
@@ -53,7 +55,8 @@ impl<'t> Kernels<'t> {
             (kind, if *count == 1 { short } else { format!("{short} {count}") })
         });
         let names = names.collect();
-        Self { times, names, shared, each, used: BTreeMap::new() }
+        let empty = trace.empty_kernel.unwrap_or_default();
+        Self { times, names, shared, each, empty, used: BTreeMap::new() }
     }
 
     /// The name and the number of elements of a launch.
@@ -61,7 +64,8 @@ impl<'t> Kernels<'t> {
         let kind = kind(work).expect("a kernel");
         let name = self.names[&kind].clone();
         self.used.insert(name.clone(), kind);
-        let elements = if self.each { work.end.since(work.start).nanos().max(1) } else { 1 };
+        let own = work.end.since(work.start).saturating_sub(self.empty);
+        let elements = if self.each { own.nanos().max(1) } else { 1 };
         (name, elements)
     }
 
@@ -72,7 +76,8 @@ impl<'t> Kernels<'t> {
             let (full, grid, block) = kind;
             let full: String = full.chars().take(SHOWN).collect();
             let _ = writeln!(text, "# {full}\n[[kernel]]\nname = \"{name}\"");
-            let time = median(&self.times[kind]).unwrap_or_default();
+            let time = median(&self.times[kind]).unwrap_or_default() - self.empty.nanos_f64();
+            let time = time.max(1.0);
             let _ = match self.each {
                 true => writeln!(text, "stated = {{ per_element = \"1 ns\" }}"),
                 false => writeln!(text, "stated = {{ fixed = \"{time:.0} ns\" }}"),

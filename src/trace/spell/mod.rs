@@ -31,8 +31,16 @@ pub struct Spelling {
     pub each_call: bool,
     /// Puts pageable memory into pinned memory.
     pub pinned: bool,
-    /// Leaves out what the recording tool itself took between calls, as far as that is known.
-    pub without_recorder: bool,
+    pub host: HostTime,
+}
+
+/// Which of the host's time between calls counts as its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HostTime {
+    #[default]
+    AsRecorded,
+    /// Without what the recording tool itself took, as far as that is known.
+    WithoutRecorder,
 }
 
 /// A part of a trace as a scenario.
@@ -167,9 +175,9 @@ impl<'t> Writer<'t> {
             true => self.threads.beyond_usual(call),
             false => Span::ZERO,
         };
-        let recorder = match self.how.without_recorder {
-            true => self.threads.recorder(call),
-            false => Span::ZERO,
+        let recorder = match self.how.host {
+            HostTime::WithoutRecorder => self.threads.recorder(call),
+            HostTime::AsRecorded => Span::ZERO,
         };
         let gap = self.threads.gap(call).saturating_sub(recorder) + excess;
         let tag = self.threads.tag(thread);

@@ -1,8 +1,11 @@
 //! Whatever the bytes are, reading them gives a trace or says what is wrong.
 
 use super::record;
-use hallway::record::format::{COSTS, FUNCTIONS, Form, HEADER, MAGIC, VERSION, block_checksum};
-use hallway::trace::{Defect, RecordingError, read_recording};
+use hallway::record::format::{
+    COSTS, EMPTY_KERNEL, FUNCTIONS, Form, HEADER, MAGIC, VERSION, block_checksum,
+};
+use hallway::trace::{Defect, HostTime, RecordingError, Spelling, read_recording};
+use hallway::units::Span;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -82,7 +85,8 @@ fn file(blocks: &[(u8, Vec<u8>)]) -> Vec<u8> {
 fn the_recorders_time_lies_between_calls() {
     let mut blocks = blocks(&record(&[], &["everything"], &[]).bytes());
     let costs = [(Form::Launch, 90_u8), (Form::Record, 50), (Form::Wait, 30)];
-    let payload = costs.iter().flat_map(|(form, nanos)| [*form as u8, *nanos]).collect();
+    let costs = costs.iter().flat_map(|(form, nanos)| [*form as u8, *nanos]);
+    let payload = costs.chain([EMPTY_KERNEL, 40]).collect();
     let place = 1 + blocks.iter().position(|(kind, _)| *kind == FUNCTIONS).expect("functions");
     blocks.insert(place, (COSTS, payload));
     let trace = read_recording(&file(&blocks)).expect("a recording");
@@ -93,6 +97,16 @@ fn the_recorders_time_lies_between_calls() {
     assert_eq!(taken(4), ("cudaStreamWaitEvent", 40));
     assert_eq!(taken(5), ("cudaStreamWaitEvent", 30));
     assert_eq!(taken(6), ("cuMemcpyDtoH", 15));
+    // A kernel's own time is what it takes beyond one that does nothing: here 100 ns less 40.
+    assert_eq!(trace.empty_kernel, Some(Span::from_nanos(40)));
+    let spelled = trace.spelled("kernels", 0..trace.calls.len(), Spelling::default());
+    assert!(spelled.text.contains("fixed = \"60 ns\""), "{}", spelled.text);
+    // The host did nothing for 250 ns before the launch but for what the recorder took.
+    let how = Spelling { host: HostTime::WithoutRecorder, ..Spelling::default() };
+    let without = trace.spelled("kernels", 0..trace.calls.len(), how);
+    let differ =
+        [&spelled.text, &without.text].map(|text| text.matches("work = \"250 ns\"").count());
+    assert!(differ[0] > differ[1], "{}", without.text);
 }
 
 proptest! {
