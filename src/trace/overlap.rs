@@ -142,10 +142,10 @@ impl Trace {
             site.time += time;
             site.hidden += hidden;
             let left = time.saturating_sub(hidden);
-            if left.nanos_f64() > SMALL * time.nanos_f64() {
-                if let Some(reason) = lookup.reason(at) {
-                    *reasons.entry(reason).or_default() += left;
-                }
+            if left.nanos_f64() > SMALL * time.nanos_f64()
+                && let Some(reason) = lookup.reason(at)
+            {
+                *reasons.entry(reason).or_default() += left;
             }
         }
         let mut sites: Vec<CopySite> = found
