@@ -66,6 +66,13 @@ pub fn account(
         );
         text += &folded(&said, width);
     }
+    if let Some(range) = &trace.origin.part {
+        let said = format!(
+            "\nOnly what happened in ranges `{range}` was recorded. Between them, host and GPU seem \
+             to do nothing.\n"
+        );
+        text += &folded(&said, width);
+    }
     if !trace.has_calls() {
         text += &folded(WITHOUT_CALLS, width);
     }

@@ -27,6 +27,8 @@ pub struct Joined {
     devices: BTreeMap<u32, Option<String>>,
     /// Each with its begin and end.
     ranges: Vec<(u64, u64, Range)>,
+    /// The range outside of which nothing was recorded.
+    pub part: Option<String>,
     defects: BTreeMap<Defect, usize>,
 }
 
@@ -89,6 +91,7 @@ impl Process {
     fn join_ranges(&mut self, first_thread: usize, to: &mut Joined) {
         let ends = self.calls.iter().map(|call| call.end);
         let last = ends.chain(self.work.iter().map(|work| work.end)).max().unwrap_or(0);
+        to.part = self.ranges.chosen.take().or(to.part.take());
         for range in std::mem::take(&mut self.ranges).all() {
             let Some(thread) = self.positions.get(&range.thread) else { continue };
             let end = range.end.unwrap_or(last.max(range.begin));
