@@ -10,6 +10,7 @@ use super::{Failure, Outcome};
 use crate::record::format::Note;
 use crate::trace::{RecordedProcess, Totals};
 use crate::units::Bytes;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueHint};
 pub(super) use costs::{MAKE_CALLS, make_calls};
 use launch::{Ended, Launch, Library};
@@ -39,7 +40,7 @@ pub(super) struct RecordArguments {
     digest: bool,
     /// Record only while some thread of a process is in an NVTX range of this name. `profiler` also
     /// stands for what is between cudaProfilerStart and cudaProfilerStop
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     range: Option<String>,
     /// Record only what GPUs do, and no calls. Costs least, but cannot be imported, and leaves open
     /// why copies are not hidden

@@ -66,6 +66,13 @@ pub fn account(
         );
         text += &folded(&said, width);
     }
+    if let Some(range) = &trace.origin.part {
+        let said = format!(
+            "\nOnly what happened in ranges `{range}` was recorded. Between them, host and GPU seem \
+             to do nothing.\n"
+        );
+        text += &folded(&said, width);
+    }
     if !trace.has_calls() {
         text += &folded(WITHOUT_CALLS, width);
     }
@@ -74,9 +81,9 @@ pub fn account(
 }
 
 /// What is not known without the host's calls, and how to learn it.
-const WITHOUT_CALLS: &str = "\nThe trace has no calls of the host, so it is not known what the host \
-     did, and why copies were not hidden. Record the program again with its calls: `hallway record` \
-     without --device-only, and with no other profiler in the process.\n";
+const WITHOUT_CALLS: &str = "\nThe trace has no calls of the host, so it is not known what \
+     the host did, and why copies were not hidden. Record the program again with its calls: \
+     `hallway record` without --device-only, and with no other profiler in the process.\n";
 
 /// Waits that are missing, as far as the trace has addresses.
 fn races(trace: &Trace) -> String {

@@ -103,7 +103,7 @@ pub(super) struct DraftRange {
 impl Draft {
     pub fn of(tool: &'static str) -> Self {
         Self {
-            origin: Origin { tool, version: None },
+            origin: Origin { tool, version: None, part: None },
             gpu_names: BTreeMap::new(),
             threads: Threads::default(),
             calls: Vec::new(),

@@ -1,6 +1,6 @@
 //! What people call an operation of a GPU.
 
-use super::{Trace, WorkKind};
+use super::{Origin, Trace, WorkKind};
 use crate::files::without_controls;
 use crate::kernels::Kernel;
 
@@ -19,7 +19,8 @@ impl Trace {
     pub(super) fn clean_names(&mut self) {
         let gpus = self.gpus.iter_mut().map(|gpu| &mut gpu.name);
         let threads = self.threads.iter_mut().map(|thread| &mut thread.name);
-        let texts = gpus.chain(threads).chain([&mut self.origin.version]);
+        let Origin { version, part, .. } = &mut self.origin;
+        let texts = gpus.chain(threads).chain([version, part]);
         for text in texts.flatten().filter(|text| is_foul(text)) {
             *text = cleaned(text);
         }

@@ -61,7 +61,8 @@ impl Recording {
         }
         processes.extend(process.map(|last| last.join(&mut joined)));
         let version = String::from_utf8_lossy(format::VERSION).trim_end().to_owned();
-        let mut trace = joined.finish(Origin { tool: TOOL, version: Some(version) });
+        let part = joined.part.take();
+        let mut trace = joined.finish(Origin { tool: TOOL, version: Some(version), part });
         // A process without CUPTI says so, and that is all.
         let is_cut_off = |one: &&RecordedProcess| one.cupti.is_some() && !one.has_ended;
         let unfinished = processes.iter().filter(is_cut_off).count();

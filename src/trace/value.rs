@@ -33,6 +33,8 @@ pub struct Origin {
     pub tool: &'static str,
     /// The version of its format, as the file says it.
     pub version: Option<String>,
+    /// The name of the ranges outside of which nothing was recorded, if only a part was.
+    pub part: Option<String>,
 }
 
 /// A GPU that a process used.

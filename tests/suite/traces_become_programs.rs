@@ -30,7 +30,7 @@ impl Story {
     fn new() -> Self {
         let threads = vec![HostThread { process: 1, id: 1, name: None }];
         let trace = Trace {
-            origin: Origin { tool: "a test", version: None },
+            origin: Origin { tool: "a test", version: None, part: None },
             gpus: Vec::new(),
             threads,
             calls: Vec::new(),

@@ -61,6 +61,8 @@ pub const OF_GRAPH: u8 = 16;
 pub const RANGE_NAME: u8 = 0;
 pub const RANGE_BEGIN: u8 = 1;
 pub const RANGE_END: u8 = 2;
+/// Nothing was recorded outside of ranges of this name.
+pub const RANGE_CHOSEN: u8 = 3;
 
 /// The name that stands for what a program does between `cudaProfilerStart` and `cudaProfilerStop`,
 /// where a range is chosen.

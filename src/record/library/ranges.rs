@@ -4,7 +4,7 @@
 //! works without one; what it knows by then is written once there is one.
 
 use super::format::{
-    PROFILER, RANGE_BEGIN, RANGE_END, RANGE_NAME, RANGES, put, put_step, put_text,
+    PROFILER, RANGE_BEGIN, RANGE_CHOSEN, RANGE_END, RANGE_NAME, RANGES, put, put_step, put_text,
 };
 use super::functions::How;
 use super::output::{ON, Sink};
@@ -66,9 +66,14 @@ pub fn are_held() -> bool {
     RANGES_HERE.try_lock().is_err()
 }
 
-/// Writes which ranges the program is in already.
+/// Writes which range was chosen, and which ranges the program is in already.
 pub fn recorder_started() {
-    ranges().write_open();
+    let mut ranges = ranges();
+    if let Some(name) = chosen_range() {
+        ranges.block.push(RANGE_CHOSEN);
+        put_text(&mut ranges.block, name.as_bytes());
+    }
+    ranges.write_open();
 }
 
 /// Writes what has come.

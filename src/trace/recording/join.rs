@@ -29,6 +29,8 @@ pub struct Joined {
     /// Each with its begin and end.
     ranges: Vec<(u64, u64, Range)>,
     empty_kernel: Option<Span>,
+    /// The range outside of which nothing was recorded.
+    pub part: Option<String>,
     defects: BTreeMap<Defect, usize>,
 }
 
@@ -129,6 +131,7 @@ impl Process {
     fn join_ranges(&mut self, first_thread: usize, to: &mut Joined) {
         let ends = self.calls.iter().map(|call| call.end);
         let last = ends.chain(self.work.iter().map(|work| work.end)).max().unwrap_or(0);
+        to.part = self.ranges.chosen.take().or(to.part.take());
         for range in std::mem::take(&mut self.ranges).all() {
             let Some(thread) = self.positions.get(&range.thread) else { continue };
             let end = range.end.unwrap_or(last.max(range.begin));

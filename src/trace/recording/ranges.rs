@@ -2,7 +2,7 @@
 
 use super::about::RecordingError;
 use super::blocks::Numbers;
-use crate::record::format::{RANGE_BEGIN, RANGE_END, RANGE_NAME};
+use crate::record::format::{RANGE_BEGIN, RANGE_CHOSEN, RANGE_END, RANGE_NAME};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ pub struct RawRanges {
     all: Vec<RawRange>,
     /// The positions of those that have not ended, by their numbers.
     open: HashMap<u64, usize>,
+    /// The name of those outside of which nothing was recorded.
+    pub chosen: Option<String>,
 }
 
 /// A range of a thread.
@@ -34,6 +36,10 @@ impl RawRanges {
             let kind = from.byte()?;
             if kind == RANGE_NAME {
                 names.push(from.text()?.into());
+                continue;
+            }
+            if kind == RANGE_CHOSEN {
+                self.chosen = Some(from.text()?);
                 continue;
             }
             number = from.step(number)?;

@@ -64,8 +64,11 @@ fn only_what_happens_in_a_range_is_recorded() {
     // The call that ends profiling is not in it.
     assert_eq!(calls(&record(&["--range", "profiler"], &["ranges"], &[])), [0]);
 
-    let trace = record(&["--range", "inner"], &["ranges"], &[]).read().trace;
+    let inner = record(&["--range", "inner"], &["ranges"], &[]);
+    let trace = inner.read().trace;
     assert_eq!(ranges(&trace), [("whole", 0, 90), ("step", 0, 60), ("inner", 0, 60)]);
+    let (_, explained) = ask(&inner, "explain");
+    assert!(explained.contains("Only what happened in ranges `inner`"), "{explained}");
 }
 
 #[test]
