@@ -68,8 +68,8 @@ pub fn account(
     }
     if let Some(range) = &trace.origin.part {
         let said = format!(
-            "\nOnly what happened in ranges `{range}` was recorded. Between them, host and GPU seem \
-             to do nothing.\n"
+            "\nOnly what happened in ranges `{range}` was recorded. Between them, host and GPU \
+             seem to do nothing.\n"
         );
         text += &folded(&said, width);
     }
