@@ -116,8 +116,10 @@ fn races(trace: &Trace) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// What to change, as far as it was simulated: pinned memory on the machine of a profile.
-pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay) -> String {
+/// What to change, as far as it was simulated: pinned memory on the machine of a profile. `held` is
+/// the time of the pageable copies that were recorded, if the trace does not say which of them went
+/// to new memory.
+pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, held: Option<Span>) -> String {
     let [after, before] = [pinned, as_it_is].map(|one| one.simulated);
     let recorded = as_it_is.recorded;
     let gains = 1.0 - after.nanos_f64() / before.nanos_f64().max(1.0);
@@ -129,17 +131,20 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay) -> String {
         _ => format!("Pinned memory would gain nothing: {after} instead of {before}"),
     };
     let longer = recorded.nanos_f64() / before.nanos_f64().max(1.0);
+    // Only what these copies took can be due to them.
+    let may_be_new = held.is_some_and(|held| held * 2 > recorded.saturating_sub(before));
     let rest = match longer {
-        FAR_LONGER.. => format!(
+        FAR_LONGER.. if may_be_new => format!(
             " Recorded were {recorded}, {} times as long: copies to new memory, whose pages nobody \
              has touched, take that long. Copy into the same memory again.",
             times(longer)
         ),
         _ => format!(" {recorded} was recorded under the profiler."),
     };
+    let memory = if held.is_some() { "with memory that was used before, and " } else { "" };
     format!(
-        "\n{change}: both simulated with the prices of {gpu}'s profile, with memory that was used \
-         before, and without what pinning takes once.{rest}\n"
+        "\n{change}: both simulated with the prices of {gpu}'s profile, {memory}without what \
+         pinning takes once.{rest}\n"
     )
 }
 

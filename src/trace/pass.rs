@@ -56,11 +56,13 @@ impl Trace {
         let mut found: Vec<Division> = found.collect();
         // The shortest turn of those that explain nearly all; else what explains most. One that
         // begins where the program's loop does has a whole turn more than one that begins inside.
+        // Where the GPU has nothing left to do, a turn is whole in itself.
         let good = found.iter().any(|one| one.explained >= EXPLAINED);
         let least = if good { EXPLAINED } else { EXPLAINED_AT_LEAST };
         found.retain(|one| one.explained >= least);
         let rank = |one: &Division| {
-            (one.usual_length, Reverse(one.turns.len()), Reverse(one.gap), one.turns[0][0])
+            let most = Reverse(one.turns.len());
+            (one.usual_length, most, one.running, Reverse(one.gap), one.turns[0][0])
         };
         let best = found.into_iter().min_by_key(rank)?;
         Some(self.pass_of(thread, &positions, &best))
@@ -101,6 +103,8 @@ struct Sequence {
     begins: Vec<Instant>,
     /// The time between the call before and each call.
     gaps: Vec<Span>,
+    /// For how long GPUs go on at the begin of each call with what was asked of them before.
+    running: Vec<Span>,
     end: Instant,
 }
 
@@ -111,6 +115,9 @@ struct Division {
     others: usize,
     usual_length: usize,
     explained: f64,
+    /// How long GPUs go on, at the begin of a turn of the middle, with what was asked before it:
+    /// in hundredths of such a turn.
+    running: u64,
     /// The middle of the host's time before a turn: a loop is best cut where the host pauses.
     gap: Span,
 }
@@ -140,7 +147,8 @@ impl Sequence {
             begin.since_start().saturating_sub(before.since_start())
         };
         let gaps = begins.iter().zip(before).map(gap).collect();
-        Self { kinds: kinds.collect(), begins, gaps, end: trace.end() }
+        let (kinds, running) = (kinds.collect(), running(trace, positions));
+        Self { kinds, begins, gaps, running, end: trace.end() }
     }
 
     /// Where each call that recurs does so, a few for each number of times.
@@ -159,7 +167,9 @@ impl Sequence {
         let groups = recurring.chunk_by(|one, other| one.len() == other.len());
         let few = groups.flat_map(|group| {
             let step = group.len().div_ceil(TRIED_OF_EQUALS);
-            group.iter().step_by(step).cloned()
+            let idle =
+                group.iter().min_by_key(|places| (self.middle(&self.running, places), places[0]));
+            group.iter().step_by(step).chain(idle).cloned()
         });
         let few: Vec<Vec<usize>> = few.collect();
         let step = few.len().div_ceil(TRIED).max(1);
@@ -196,9 +206,18 @@ impl Sequence {
             segments.iter().map(|segment| self.takes(*segment).nanos_f64()).sum::<f64>()
         };
         let explained = time(&turns) / time(loop_segments).max(1.0);
-        let gaps: Vec<f64> = turns.iter().map(|turn| self.gaps[turn[0]].nanos_f64()).collect();
-        let gap = Span::from_nanos_f64(median(&gaps).unwrap_or_default());
-        Some(Division { turns, others, usual_length: length, explained, gap })
+        let starts: Vec<usize> = turns.iter().map(|turn| turn[0]).collect();
+        let gap = self.middle(&self.gaps, &starts);
+        let turn = time(&turns) / turns.len() as f64;
+        let running = self.middle(&self.running, &starts).nanos_f64() / turn.max(1.0);
+        let running = (100.0 * running) as u64;
+        Some(Division { turns, others, usual_length: length, explained, running, gap })
+    }
+
+    /// The middle of some times at these places.
+    fn middle(&self, times: &[Span], places: &[usize]) -> Span {
+        let times: Vec<f64> = places.iter().map(|&at| times[at].nanos_f64()).collect();
+        Span::from_nanos_f64(median(&times).unwrap_or_default())
     }
 
     /// The segment that makes the calls of those equal segments that together take longest.
@@ -244,6 +263,26 @@ impl Sequence {
     fn takes(&self, [from, to]: [usize; 2]) -> Span {
         self.begins.get(to).copied().unwrap_or(self.end).since(self.begins[from])
     }
+}
+
+/// For how long GPUs go on, at the begin of each of some calls, with what was asked before it.
+fn running(trace: &Trace, positions: &[usize]) -> Vec<Span> {
+    let mut ends = vec![Instant::START; trace.calls.len()];
+    for work in &trace.work {
+        if let Some(call) = work.call {
+            ends[call] = ends[call].max(work.end);
+        }
+    }
+    let mut last = Instant::START;
+    let until = |end: Instant| {
+        let before = last;
+        last = last.max(end);
+        before
+    };
+    let before: Vec<Instant> = ends.into_iter().map(until).collect();
+    let left =
+        |&at: &usize| before[at].since_start().saturating_sub(trace.calls[at].begin.since_start());
+    positions.iter().map(left).collect()
 }
 
 fn hashed(value: &impl Hash) -> u64 {

@@ -11,14 +11,12 @@ mod ranges;
 pub use about::{RecordedProcess, RecordingError, Totals};
 pub use part::Part;
 
-use super::value::{Defect, Origin, Trace};
+use super::value::{Defect, Origin, RECORDER, Trace};
 use crate::record::format;
 use blocks::{after_magic, next_block};
 use join::Joined;
 use process::Process;
 
-/// The tool, as [`Origin`] names it.
-const TOOL: &str = "hallway record";
 /// A recording: what happened, and what the recorder says about itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
@@ -62,7 +60,7 @@ impl Recording {
         processes.extend(process.map(|last| last.join(&mut joined)));
         let version = String::from_utf8_lossy(format::VERSION).trim_end().to_owned();
         let part = joined.part.take();
-        let mut trace = joined.finish(Origin { tool: TOOL, version: Some(version), part });
+        let mut trace = joined.finish(Origin { tool: RECORDER, version: Some(version), part });
         // A process without CUPTI says so, and that is all.
         let is_cut_off = |one: &&RecordedProcess| one.cupti.is_some() && !one.has_ended;
         let unfinished = processes.iter().filter(is_cut_off).count();

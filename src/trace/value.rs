@@ -37,6 +37,9 @@ pub struct Origin {
     pub part: Option<String>,
 }
 
+/// The tool of hallway's own recordings.
+pub const RECORDER: &str = "hallway record";
+
 /// A GPU that a process used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gpu {
@@ -344,6 +347,11 @@ impl Trace {
     /// Whether it says what the host did. Some recordings hold only what GPUs did.
     pub fn has_calls(&self) -> bool {
         !self.calls.is_empty()
+    }
+
+    /// Whether it says which copies went to new memory. Profilers do not say that.
+    pub fn knows_new_memory(&self) -> bool {
+        self.origin.tool == RECORDER
     }
 
     /// Whether streams wait for the legacy default stream, and it for them. A trace does not say so

@@ -35,7 +35,10 @@ pub(super) fn explain(
         && let Some([as_it_is, pinned]) = with_pinned(&trace, calls, found)
     {
         let gpu = &found.profile.machine.gpu;
-        text += &folded(&traced::pinned(gpu, &as_it_is, &pinned), width);
+        let held = account.sites.iter().filter(|site| is_held(site)).map(|site| site.time).sum();
+        // A recording says which copies went to new memory.
+        let held = Some(held).filter(|_| !trace.knows_new_memory());
+        text += &folded(&traced::pinned(gpu, &as_it_is, &pinned, held), width);
     }
     text += &folded(traced::OTHER_CHANGES, width);
     let is_named = arguments.profile.is_some();
