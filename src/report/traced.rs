@@ -11,6 +11,11 @@ use std::fmt::Write;
 const MUCH: f64 = 0.25;
 /// The share of a time that a change has to gain to be one.
 const GAINS: f64 = 0.02;
+/// If kernels alone take so many times less than the copies to hide, they are what is missing.
+const FEW_KERNELS: f64 = 2.0;
+
+/// If one gap has this share of all idle time, it is the one to look at.
+const ONE_GAP: f64 = 0.25;
 /// How many times as long as simulated a pass may take as recorded before that needs a reason.
 const FAR_LONGER: f64 = 1.5;
 
@@ -60,9 +65,9 @@ pub fn account(
         let hidden: Span = account.sites.iter().map(|site| site.hidden).sum();
         let left = copied.saturating_sub(hidden);
         let said = format!(
-            "\nCopies between host and GPU take {copied}, of which {left} ({} of the time) are not \
-             hidden behind kernels.\n",
-            percent(share(left, account.span)),
+            "\nTogether, copies between host and GPU take {copied}; {left} of that is not hidden \
+             behind kernels.{}\n",
+            at_most(account, left)
         );
         text += &folded(&said, width);
     }
@@ -116,10 +121,17 @@ fn races(trace: &Trace) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// What to change, as far as it was simulated: pinned memory on the machine of a profile. `held` is
-/// the time of the pageable copies that were recorded, if the trace does not say which of them went
-/// to new memory.
-pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, held: Option<Span>) -> String {
+/// What is known of the pageable copies of a trace.
+#[derive(Debug, Clone, Copy)]
+pub enum Pageable {
+    /// Some go to memory that nobody had touched, or none does.
+    Known { some_to_new: bool },
+    /// Where they go is not known, but what they took.
+    Took(Span),
+}
+
+/// What to change, as far as it was simulated: pinned memory on the machine of a profile.
+pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -> String {
     let [after, before] = [pinned, as_it_is].map(|one| one.simulated);
     let recorded = as_it_is.recorded;
     let gains = 1.0 - after.nanos_f64() / before.nanos_f64().max(1.0);
@@ -132,16 +144,23 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, held: Option<Span>)
     };
     let longer = recorded.nanos_f64() / before.nanos_f64().max(1.0);
     // Only what these copies took can be due to them.
-    let may_be_new = held.is_some_and(|held| held * 2 > recorded.saturating_sub(before));
+    let missing = recorded.saturating_sub(before);
+    let may_be_new = matches!(copies, Pageable::Took(time) if time * 2 > missing);
     let rest = match longer {
         FAR_LONGER.. if may_be_new => format!(
             " Recorded were {recorded}, {} times as long: copies to new memory, whose pages nobody \
              has touched, take that long. Copy into the same memory again.",
             times(longer)
         ),
-        _ => format!(" {recorded} was recorded under the profiler."),
+        _ => format!(" {recorded} was recorded."),
     };
-    let memory = if held.is_some() { "with memory that was used before, and " } else { "" };
+    let memory = match copies {
+        Pageable::Took(_) => "with memory that was used before, and ",
+        Pageable::Known { some_to_new: true } => {
+            "the change with memory that is used again instead of new memory, and "
+        }
+        Pageable::Known { some_to_new: false } => "",
+    };
     format!(
         "\n{change}: both simulated with the prices of {gpu}'s profile, {memory}without what \
          pinning takes once.{rest}\n"
@@ -194,6 +213,17 @@ fn the_loop(pass: &Pass) -> String {
     format!("Loop: {} that make equal calls{others}", plural(pass.turns.len() as u64, "turn"))
 }
 
+/// How much of the copies can be hidden at most, if that is not all that is left.
+fn at_most(of: &Account, left: Span) -> String {
+    let alone = of.kernels.saturating_sub(of.both);
+    if alone.nanos_f64() * FEW_KERNELS > left.nanos_f64() {
+        return String::new();
+    }
+    format!(
+        " Kernels run for only {alone} without a copy beside them: no more can still be hidden."
+    )
+}
+
 /// How a time divides.
 fn where_it_goes(of: &Account) -> String {
     let only_copies = of.copies.saturating_sub(of.both);
@@ -213,9 +243,19 @@ fn where_it_goes(of: &Account) -> String {
 
 /// What the host did while no GPU did anything, where that is much of the time.
 fn idleness(of: &Account) -> String {
-    let is_much = share(of.idle, of.span) > MUCH;
-    let Some(gap) = of.longest_gap.as_ref().filter(|_| is_much) else { return String::new() };
+    let gaps = &of.gaps;
+    let is_much = share(gaps.all, of.span) > MUCH;
+    let Some(gap) = gaps.longest.as_ref().filter(|_| is_much) else { return String::new() };
     let length = gap.length;
+    if share(length, gaps.all) < ONE_GAP {
+        return format!(
+            "The GPU idled {} times, for {} at a time in the middle: the host was in calls to CUDA \
+             for {} of that time, and did something else for the rest.\n",
+            gaps.count,
+            gaps.middle,
+            percent(share(gaps.in_calls, gaps.all))
+        );
+    }
     let host = match &gap.in_call {
         Some((name, time)) => format!("was in `{name}` for {time} of it"),
         None => "was mostly in no call to CUDA".to_owned(),
@@ -239,7 +279,13 @@ fn sites(sites: &[CopySite], has_reasons: bool, width: Option<usize>) -> String 
         name.chars().take(LONGEST_PLACE).collect::<String>()
     };
     let rate = |site: &CopySite| rate(site.all_bytes, site.time);
-    let reason = |site: &CopySite| site.reason.map_or("-", |reason| reason.name());
+    let reason = |site: &CopySite| {
+        let few = match site.exposed {
+            few if few * 2 <= site.copies => format!(" (mostly {few} of {})", site.copies),
+            _ => String::new(),
+        };
+        site.reason.map_or("-".to_owned(), |reason| format!("{}{few}", reason.name()))
+    };
     let has_ranges = shown.iter().any(|site| site.range.is_some());
     let mut table = Table::of(shown)
         .with(Column::words("copies"), what)

@@ -25,7 +25,7 @@ mod spell;
 mod value;
 
 pub use error::TraceError;
-pub use overlap::{Account, CopySite, Gap, Reason};
+pub use overlap::{Account, CopySite, Gap, Gaps, Reason};
 pub use pass::Pass;
 pub use races::{EarlyChange, Race};
 pub use read::{is_trace, read};

@@ -1,8 +1,16 @@
 //! How much of each copy between host and GPU is hidden behind kernels, and why the rest is not.
 
-use super::{CallKind, DeviceWork, MemoryKind, StreamKey, Trace, WorkKind};
+mod busy;
+mod reasons;
+
+pub use reasons::Reason;
+
+use super::{MemoryKind, Trace, WorkKind};
 use crate::machine::Direction;
-use crate::units::{Bytes, Instant, Span, words};
+use crate::stats::median;
+use crate::units::{Bytes, Instant, Span};
+use busy::Busy;
+use reasons::Lookup;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,10 +26,22 @@ pub struct Account {
     /// While both did, and while neither did.
     pub both: Span,
     pub idle: Span,
-    /// The longest time in which neither did.
-    pub longest_gap: Option<Gap>,
+    /// The times in which no GPU did anything.
+    pub gaps: Gaps,
     /// Copies by the place in the program that makes them, the worst first.
     pub sites: Vec<CopySite>,
+}
+
+/// The times in which no GPU did anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gaps {
+    pub count: usize,
+    /// Their middle length, and all together.
+    pub middle: Span,
+    pub all: Span,
+    /// How much of all of them the busiest thread was in calls to CUDA.
+    pub in_calls: Span,
+    pub longest: Option<Gap>,
 }
 
 /// A time in which no GPU did anything.
@@ -50,33 +70,14 @@ pub struct CopySite {
     pub hidden: Span,
     /// Why most of the rest is not.
     pub reason: Option<Reason>,
-}
-
-words! {
-    /// Why a copy, or a part of it, was not hidden behind a kernel.
-    #[derive(serde::Serialize, serde::Deserialize)]
-    pub enum Reason {
-        /// The driver staged it, and the host could not go on.
-        Pageable = "pageable memory: the call returned only when the driver was done with it",
-        Blocking = "the function waits for the copy",
-        HostWaited = "the host waited for it before it launched anything else",
-        SameStream = "the next kernel is behind it in its stream",
-        DefaultStream = "it is in the default stream, which the next kernel's stream waits for",
-        Event = "the next kernel's stream waited for it",
-        OtherCopy = "the next kernel was waiting for another copy",
-        EngineBusy = "the copy engine was busy with another copy while kernels ran",
-        HostLate = "the host launched the next kernel only after it had ended",
-        NothingBehind = "no kernel came after it",
-    }
+    /// How few of the copies have most of the rest.
+    pub exposed: usize,
 }
 
 /// The share of a copy that counts as no part of it.
 const SMALL: f64 = 0.02;
-/// How many operations before a kernel are looked through for the one before it in its stream.
-const LOOKED_BACK: usize = 500;
-/// Two events that are so close count as one.
-const CLOSE: Span = Span::from_micros(1);
-
+/// The share of what is not hidden that counts as most of it.
+const MOST: f64 = 0.8;
 impl Trace {
     /// Where the time of some calls goes; that of all work, if the trace has no calls.
     pub fn account(&self, calls: Range<usize>) -> Account {
@@ -105,8 +106,24 @@ impl Trace {
             copies: copies.all(),
             both,
             idle,
-            longest_gap: busy.longest_gap([begin, end]).map(|gap| self.gap(gap)),
+            gaps: self.gaps(&busy.gaps([begin, end])),
             sites: self.sites(&asked),
+        }
+    }
+
+    fn gaps(&self, gaps: &[[Instant; 2]]) -> Gaps {
+        let length = |&[start, end]: &[Instant; 2]| end.since(start);
+        let lengths: Vec<f64> = gaps.iter().map(|gap| length(gap).nanos_f64()).collect();
+        let thread = self.busiest_thread();
+        let own = self.calls.iter().filter(|call| Some(call.thread) == thread);
+        let calls = Busy::of(own.map(|call| [call.begin, call.end]));
+        let longest = gaps.iter().max_by_key(|&gap| (length(gap), std::cmp::Reverse(gap[0])));
+        Gaps {
+            count: gaps.len(),
+            middle: Span::from_nanos_f64(median(&lengths).unwrap_or_default()),
+            all: gaps.iter().map(length).sum(),
+            in_calls: gaps.iter().map(|&gap| calls.within(gap)).sum(),
+            longest: longest.map(|&gap| self.gap(gap)),
         }
     }
 
@@ -125,7 +142,7 @@ impl Trace {
     fn sites(&self, asked: &[usize]) -> Vec<CopySite> {
         let ranges = self.ranges_of_calls();
         let lookup = Lookup::of(self);
-        let mut found: BTreeMap<Key, (CopySite, BTreeMap<Reason, Span>)> = BTreeMap::new();
+        let mut found: BTreeMap<Key, (CopySite, Unhidden)> = BTreeMap::new();
         for &at in asked {
             let work = &self.work[at];
             let Some((direction, memory)) = work.kind.crossing() else { continue };
@@ -134,25 +151,26 @@ impl Trace {
             let time = work.end.since(work.start);
             let hidden = lookup.kernels_of(work.stream).within([work.start, work.end]);
             let key = (direction, memory, bytes, range.clone());
-            let (site, reasons) = found.entry(key).or_insert_with(|| {
-                (CopySite::none(direction, memory, bytes, range), BTreeMap::new())
+            let (site, unhidden) = found.entry(key).or_insert_with(|| {
+                (CopySite::none(direction, memory, bytes, range), Unhidden::default())
             });
             site.copies += 1;
             site.all_bytes += bytes.unwrap_or(Bytes::ZERO);
             site.time += time;
             site.hidden += hidden;
             let left = time.saturating_sub(hidden);
-            if left.nanos_f64() > SMALL * time.nanos_f64()
-                && let Some(reason) = lookup.reason(at)
-            {
-                *reasons.entry(reason).or_default() += left;
+            unhidden.of_copies.push(left);
+            if left.nanos_f64() > SMALL * time.nanos_f64() {
+                for (reason, time) in lookup.reasons(at, left) {
+                    *unhidden.reasons.entry(reason).or_default() += time;
+                }
             }
         }
         let mut sites: Vec<CopySite> = found
             .into_values()
-            .map(|(site, reasons)| {
-                let most = reasons.into_iter().max_by_key(|&(_, time)| time);
-                CopySite { reason: most.map(|(reason, _)| reason), ..site }
+            .map(|(site, unhidden)| {
+                let (reason, exposed) = (unhidden.most(), unhidden.exposed());
+                CopySite { reason, exposed, ..site }
             })
             .collect();
         sites.sort_by_key(|site| std::cmp::Reverse(site.time.saturating_sub(site.hidden)));
@@ -182,6 +200,32 @@ impl Trace {
 
 type Key = (Direction, MemoryKind, Option<Bytes>, Option<Arc<str>>);
 
+/// What is not hidden of the copies of a site.
+#[derive(Default)]
+struct Unhidden {
+    of_copies: Vec<Span>,
+    reasons: BTreeMap<Reason, Span>,
+}
+
+impl Unhidden {
+    fn most(&self) -> Option<Reason> {
+        self.reasons.iter().max_by_key(|&(_, time)| time).map(|(&reason, _)| reason)
+    }
+
+    /// How many of the copies have most of it.
+    fn exposed(&self) -> usize {
+        let mut sorted = self.of_copies.clone();
+        sorted.sort_unstable_by(|one, other| other.cmp(one));
+        let most = MOST * sorted.iter().copied().sum::<Span>().nanos_f64();
+        let sum_up = |sum: &mut f64, time: &Span| {
+            let before = *sum;
+            *sum += time.nanos_f64();
+            (before < most).then_some(())
+        };
+        sorted.iter().scan(0.0, sum_up).count()
+    }
+}
+
 impl CopySite {
     fn none(
         direction: Direction,
@@ -199,176 +243,11 @@ impl CopySite {
             time: Span::ZERO,
             hidden: Span::ZERO,
             reason: None,
+            exposed: 0,
         }
     }
 
     pub fn not_hidden(&self) -> Span {
         self.time.saturating_sub(self.hidden)
-    }
-}
-
-/// When something was busy: parts that do not touch, in order.
-#[derive(Debug, Default)]
-struct Busy {
-    parts: Vec<[Instant; 2]>,
-}
-
-impl Busy {
-    /// From parts in order of their starts.
-    fn of(parts: impl Iterator<Item = [Instant; 2]>) -> Self {
-        let mut found: Vec<[Instant; 2]> = Vec::new();
-        for [start, end] in parts.filter(|[start, end]| start < end) {
-            match found.last_mut() {
-                Some(last) if start <= last[1] => last[1] = last[1].max(end),
-                _ => found.push([start, end]),
-            }
-        }
-        Self { parts: found }
-    }
-
-    fn all(&self) -> Span {
-        self.parts.iter().map(|&[start, end]| end.since(start)).sum()
-    }
-
-    /// The longest part of a time in which it was not.
-    fn longest_gap(&self, [begin, end]: [Instant; 2]) -> Option<[Instant; 2]> {
-        let starts = std::iter::once(begin).chain(self.parts.iter().map(|part| part[1]));
-        let ends = self.parts.iter().map(|part| part[0]).chain([end]);
-        let gaps = starts.zip(ends).filter(|(start, end)| start < end);
-        let longest = gaps.max_by_key(|&(start, end)| (end.since(start), std::cmp::Reverse(start)));
-        longest.map(|(start, end)| [start, end])
-    }
-
-    /// How much of a time it was busy.
-    fn within(&self, [start, end]: [Instant; 2]) -> Span {
-        let first = self.parts.partition_point(|part| part[1] <= start);
-        let parts = self.parts[first..].iter().take_while(|part| part[0] < end);
-        parts.map(|part| part[1].min(end).since(part[0].max(start))).sum()
-    }
-}
-
-/// What is asked of a trace for each copy.
-struct Lookup<'t> {
-    trace: &'t Trace,
-    /// By GPU, when kernels ran, and the positions of its kernels.
-    kernels: BTreeMap<(u64, u32), (Busy, Vec<usize>)>,
-    /// By GPU and direction, the positions of its copies.
-    copies: BTreeMap<(u64, u32, Direction), Vec<usize>>,
-    /// For each call, the next one of its thread that asks for something or waits.
-    next: Vec<Option<usize>>,
-    nothing: Busy,
-    is_blocking: bool,
-}
-
-impl<'t> Lookup<'t> {
-    fn of(trace: &'t Trace) -> Self {
-        let mut kernels: BTreeMap<(u64, u32), Vec<usize>> = BTreeMap::new();
-        let mut copies: BTreeMap<(u64, u32, Direction), Vec<usize>> = BTreeMap::new();
-        for (at, work) in trace.work.iter().enumerate() {
-            let StreamKey { process, device, .. } = work.stream;
-            match (&work.kind, work.kind.crossing()) {
-                (WorkKind::Kernel { .. }, _) => {
-                    kernels.entry((process, device)).or_default().push(at);
-                }
-                (_, Some((way, _))) => copies.entry((process, device, way)).or_default().push(at),
-                _ => {}
-            }
-        }
-        let busy = |positions: Vec<usize>| {
-            let works = positions.iter().map(|&at| &trace.work[at]);
-            (Busy::of(works.map(|work| [work.start, work.end])), positions)
-        };
-        let kernels = kernels.into_iter().map(|(gpu, positions)| (gpu, busy(positions))).collect();
-        let mut next = vec![None; trace.calls.len()];
-        let mut later: BTreeMap<usize, usize> = BTreeMap::new();
-        for (at, call) in trace.calls.iter().enumerate().rev() {
-            next[at] = later.get(&call.thread).copied();
-            if call.kind != CallKind::Other {
-                later.insert(call.thread, at);
-            }
-        }
-        let is_blocking = trace.has_blocking_streams();
-        Self { trace, kernels, copies, next, nothing: Busy::default(), is_blocking }
-    }
-
-    fn kernels_of(&self, stream: StreamKey) -> &Busy {
-        let found = self.kernels.get(&(stream.process, stream.device));
-        found.map_or(&self.nothing, |(busy, _)| busy)
-    }
-
-    /// Why a copy was not hidden. That is not known where it is not known what the host did.
-    fn reason(&self, at: usize) -> Option<Reason> {
-        let work = &self.trace.work[at];
-        let found = || self.host_was_held(work).unwrap_or_else(|| self.device_waited(at, work));
-        self.trace.has_calls().then(found)
-    }
-
-    /// Whether the host was kept from launching anything while the copy was made.
-    fn host_was_held(&self, work: &DeviceWork) -> Option<Reason> {
-        let position = work.call?;
-        let call = &self.trace.calls[position];
-        let long = work.start + Span::from_nanos(work.end.since(work.start).nanos() / 2);
-        let is_held = call.end >= long;
-        if let CallKind::Copy { blocking: true, .. } = call.kind {
-            return Some(Reason::Blocking);
-        }
-        if is_held && work.kind.is_staged() {
-            return Some(Reason::Pageable);
-        }
-        let next = &self.trace.calls[self.next[position]?];
-        let waits = next.kind.only_waits() && next.begin < work.end;
-        (waits && next.end + CLOSE >= work.end).then_some(Reason::HostWaited)
-    }
-
-    /// What the next kernel waited for.
-    fn device_waited(&self, at: usize, work: &DeviceWork) -> Reason {
-        let StreamKey { process, device, .. } = work.stream;
-        if self.engine_was_busy(at, work) {
-            return Reason::EngineBusy;
-        }
-        let kernels = self.kernels.get(&(process, device)).map_or(&[][..], |(_, all)| all);
-        let behind = kernels.partition_point(|&kernel| self.trace.work[kernel].start < work.end);
-        let Some(&next) = kernels.get(behind) else {
-            return Reason::NothingBehind;
-        };
-        let kernel = &self.trace.work[next];
-        let launched = kernel.call.map(|call| self.trace.calls[call].begin);
-        if launched.is_some_and(|launched| launched >= work.end) {
-            return Reason::HostLate;
-        }
-        let other = kernel.stream;
-        if other == work.stream {
-            Reason::SameStream
-        } else if self.waited_for_another(next, work) {
-            Reason::OtherCopy
-        } else if self.is_blocking && (work.stream.is_default() || other.is_default()) {
-            Reason::DefaultStream
-        } else {
-            Reason::Event
-        }
-    }
-
-    /// Whether what is before a kernel in its stream is a copy that ended after this one began.
-    fn waited_for_another(&self, kernel: usize, work: &DeviceWork) -> bool {
-        let stream = self.trace.work[kernel].stream;
-        let before = self.trace.work[..kernel].iter().rev().take(LOOKED_BACK);
-        let before = before.into_iter().find(|one| one.stream == stream);
-        before.is_some_and(|one| one.kind.crossing().is_some() && one.end > work.start)
-    }
-
-    /// Whether the copy could have begun earlier, beside a kernel, but for another copy.
-    fn engine_was_busy(&self, at: usize, work: &DeviceWork) -> bool {
-        let StreamKey { process, device, .. } = work.stream;
-        let Some((way, _)) = work.kind.crossing() else { return false };
-        let asked = work.call.map_or(work.start, |call| self.trace.calls[call].end);
-        let Some(copies) = self.copies.get(&(process, device, way)) else { return false };
-        let place = copies.partition_point(|&copy| copy < at);
-        let Some(before) = place.checked_sub(1).map(|place| &self.trace.work[copies[place]]) else {
-            return false;
-        };
-        let is_other = before.stream != work.stream;
-        let is_behind = before.end + CLOSE * 10 >= work.start && before.end > asked;
-        let could_hide = self.kernels_of(work.stream).within([asked.min(work.start), work.start]);
-        is_other && is_behind && could_hide > CLOSE
     }
 }

@@ -354,6 +354,13 @@ impl Trace {
         self.origin.tool == RECORDER
     }
 
+    /// Whether some copies are known to go to new memory.
+    pub fn copies_to_new_memory(&self) -> bool {
+        let is_one =
+            |call: &HostCall| matches!(&call.kind, CallKind::Copy { places, .. } if places.to_new);
+        self.calls.iter().any(is_one)
+    }
+
     /// Whether streams wait for the legacy default stream, and it for them. A trace does not say so
     /// of a stream: `cudaStreamCreate` makes streams that do, and all other ways to make one are
     /// there to make one that does not. What most streams are, all count as; libraries make some

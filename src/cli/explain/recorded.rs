@@ -5,7 +5,8 @@ use super::super::{Failure, Outcome, import, print};
 use super::{ExplainArguments, predicting};
 use crate::compare::Replay;
 use crate::fit::Like;
-use crate::report::{folded, traced};
+use crate::report::folded;
+use crate::report::traced::{self, Pageable};
 use crate::study::{ReplayError, own_prices, replay};
 use crate::trace::{CopySite, HostTime, Reason, Spelling, Trace};
 use std::ops::Range;
@@ -30,15 +31,18 @@ pub(super) fn explain(
     if !trace.has_calls() {
         return print(&text);
     }
-    let is_held = |site: &CopySite| site.reason == Some(Reason::Pageable);
+    let is_held =
+        |site: &CopySite| matches!(site.reason, Some(Reason::Pageable | Reason::PageableWaited));
     if let Some(found) = found.as_ref().filter(|_| account.sites.iter().any(is_held))
         && let Some([as_it_is, pinned]) = with_pinned(&trace, calls, found)
     {
         let gpu = &found.profile.machine.gpu;
         let held = account.sites.iter().filter(|site| is_held(site)).map(|site| site.time).sum();
-        // A recording says which copies went to new memory.
-        let held = Some(held).filter(|_| !trace.knows_new_memory());
-        text += &folded(&traced::pinned(gpu, &as_it_is, &pinned, held), width);
+        let copies = match trace.knows_new_memory() {
+            true => Pageable::Known { some_to_new: trace.copies_to_new_memory() },
+            false => Pageable::Took(held),
+        };
+        text += &folded(&traced::pinned(gpu, &as_it_is, &pinned, copies), width);
     }
     text += &folded(traced::OTHER_CHANGES, width);
     let is_named = arguments.profile.is_some();
