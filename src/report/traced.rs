@@ -216,8 +216,11 @@ fn the_loop(pass: &Pass) -> String {
 /// How much of the copies can be hidden at most, if that is not all that is left.
 fn at_most(of: &Account, left: Span) -> String {
     let alone = of.kernels.saturating_sub(of.both);
-    if alone.nanos_f64() * FEW_KERNELS > left.nanos_f64() {
+    if of.kernels == Span::ZERO || alone.nanos_f64() * FEW_KERNELS > left.nanos_f64() {
         return String::new();
+    }
+    if alone == Span::ZERO {
+        return " All kernels have a copy beside them already: no more can be hidden.".to_owned();
     }
     format!(
         " Kernels run for only {alone} without a copy beside them: no more can still be hidden."

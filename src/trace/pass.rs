@@ -156,9 +156,11 @@ impl Sequence {
         let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
         for (at, &kind) in self.kinds.iter().enumerate() {
             places.entry(kind).or_default().push(at);
-            // In some loops every call recurs within a turn, and only what follows it does not.
+            // In some loops every call recurs within a turn, and only what follows it does not, or
+            // what is before it.
             if let Some(next) = self.kinds.get(at + 1) {
                 places.entry(hashed(&(kind, next))).or_default().push(at);
+                places.entry(hashed(&(kind, next, "behind"))).or_default().push(at + 1);
             }
         }
         let mut recurring: Vec<Vec<usize>> =
