@@ -1,0 +1,235 @@
+//! Tries every remedy by itself, then the best with others on top.
+
+use super::advice::{Advice, Breakdown, Change, Combination, NoGain, Takes, TimedRange, WhyNot};
+use super::proof::is_proved;
+use super::refusal::Refusal;
+use super::remedies::Remedy;
+use super::rewriting::Rewriting;
+use super::subject::Subject;
+use crate::cost::{CompileError, setup_time};
+use crate::profile::Profile;
+use crate::program::Program;
+use crate::simulate::{Draws, Forecast, Tally, forecast_all};
+use crate::timeline::{Lane, Timeline, busy};
+use crate::units::{Bytes, Span};
+
+/// The share of a pass that a remedy has to gain to be one.
+pub const LEAST_GAIN: f64 = 0.01;
+
+/// A program that some remedies made, with what the simulator says of it.
+struct Tried {
+    remedy: Remedy,
+    rewriting: Rewriting,
+    /// Passes of the program as it was.
+    passes: u64,
+    /// Time of one of them, without scatter.
+    pass: Span,
+}
+
+/// Works out what would help a program on a machine. Counts the calls that were simulated.
+///
+/// # Errors
+/// If the profile does not know what one of the program's calls costs, or it does not fit.
+pub fn advise(
+    subject: &Subject,
+    profile: &Profile,
+    draws: Draws,
+    done: &Tally,
+) -> Result<Advice, CompileError> {
+    let quick =
+        |programs: &[&Program]| forecast_all(programs, profile, Draws { count: 0, ..draws }, done);
+    let today = quick(&[&subject.program]).pop().expect("one forecast of one program")?;
+    let today = today.makespan();
+    let mut single = Vec::new();
+    let mut no_gain = Vec::new();
+    for remedy in Remedy::ALL {
+        match best_variant(remedy, subject, &quick) {
+            Ok(tried) if gain(today, tried.pass) < LEAST_GAIN => {
+                no_gain.push(NoGain { remedy, why: WhyNot::Gains(ratio(today, tried.pass)) });
+            }
+            Ok(tried) => single.push(tried),
+            Err(refusal) => no_gain.push(NoGain { remedy, why: WhyNot::Refused(refusal) }),
+        }
+    }
+    single.sort_by_key(|tried| tried.pass);
+    let steps = combined(subject, &single, &quick);
+    let programs: Vec<&Program> = std::iter::once(&subject.program)
+        .chain(single.iter().chain(&steps).map(|tried| &tried.rewriting.program))
+        .collect();
+    let mut forecasts = forecast_all(&programs, profile, draws, done).into_iter();
+    let as_it_is = forecasts.next().expect("one for each program")?;
+    let setup = setup_time(&subject.program, profile).ok();
+    let of = |tried: &Tried, forecast: &Forecast| {
+        let program = &tried.rewriting.program;
+        let once = setup.zip(setup_time(program, profile).ok());
+        let once = once.map(|(before, after)| after.saturating_sub(before));
+        change(subject, tried, (&as_it_is, forecast), once)
+    };
+    let mut changes = Vec::new();
+    for (tried, forecast) in single.iter().zip(&mut forecasts) {
+        changes.push(of(tried, &forecast?));
+    }
+    changes.sort_by(|one, other| other.factor.total_cmp(&one.factor));
+    let mut best = None;
+    for (tried, forecast) in steps.iter().zip(forecasts) {
+        let forecast = forecast?;
+        let step = of(tried, &forecast);
+        let found = best.get_or_insert_with(|| Combination {
+            steps: Vec::new(),
+            breakdown: Breakdown::default(),
+            least_ns: Span::ZERO,
+            takes: Takes::default(),
+        });
+        found.takes = step.takes;
+        found.breakdown = Breakdown::of(&forecast.timeline, tried.passes);
+        found.least_ns = each(forecast.bound.min(forecast.makespan()), tried.passes);
+        found.steps.push(step);
+    }
+    note_combined(&mut no_gain, best.as_ref());
+    Ok(Advice {
+        calls: subject.program.body.len() as u64,
+        today: TimedRange::of(&as_it_is, 1),
+        breakdown: Breakdown::of(&as_it_is.timeline, 1),
+        changes,
+        best,
+        no_gain,
+    })
+}
+
+/// Says of remedies without a gain of their own that they are in the best combination.
+fn note_combined(no_gain: &mut [NoGain], best: Option<&Combination>) {
+    let is_in = |remedy| best.is_some_and(|best| best.steps.iter().any(|one| one.remedy == remedy));
+    for one in no_gain.iter_mut().filter(|one| is_in(one.remedy)) {
+        let factor = match one.why {
+            WhyNot::Gains(factor) => factor,
+            _ => 1.0,
+        };
+        one.why = WhyNot::OnlyCombined(factor);
+    }
+}
+
+/// The simplest of the variants of a remedy that are about as fast as the fastest.
+fn best_variant(
+    remedy: Remedy,
+    subject: &Subject,
+    quick: &impl Fn(&[&Program]) -> Vec<Result<Forecast, CompileError>>,
+) -> Result<Tried, Refusal> {
+    let mut variants = remedy.variants(subject)?;
+    variants.retain(|one| is_proved(subject, one));
+    if variants.is_empty() {
+        return Err(Refusal::NotProved);
+    }
+    let programs: Vec<&Program> = variants.iter().map(|one| &one.program).collect();
+    let forecasts = quick(&programs);
+    let tried = variants.into_iter().zip(forecasts).filter_map(|(rewriting, forecast)| {
+        let passes = subject.passes * rewriting.passes;
+        let pass = each(forecast.ok()?.makespan(), passes);
+        Some(Tried { remedy, rewriting, passes, pass })
+    });
+    let tried: Vec<Tried> = tried.collect();
+    let least = tried.iter().map(|one| one.pass).min().ok_or(Refusal::NotPredicted)?;
+    let is_near = |one: &Tried| gain(one.pass, least) < LEAST_GAIN;
+    tried.into_iter().find(is_near).ok_or(Refusal::NotPredicted)
+}
+
+/// Adds remedies to the best one, each time the one that gains most, as long as one gains.
+fn combined(
+    subject: &Subject,
+    single: &[Tried],
+    quick: &impl Fn(&[&Program]) -> Vec<Result<Forecast, CompileError>>,
+) -> Vec<Tried> {
+    let Some(first) = single.first() else { return Vec::new() };
+    let mut steps = vec![Tried { rewriting: first.rewriting.clone(), ..*first }];
+    while steps.len() < Remedy::ALL.len() {
+        let last = steps.last().expect("one at least");
+        let now = Subject {
+            program: last.rewriting.program.clone(),
+            is_recorded: subject.is_recorded,
+            passes: last.passes,
+        };
+        let rest = Remedy::ALL.into_iter().filter(|one| steps.iter().all(|s| s.remedy != *one));
+        let found = rest.filter_map(|remedy| best_variant(remedy, &now, quick).ok());
+        let Some(best) = found.min_by_key(|tried| tried.pass) else { break };
+        if gain(last.pass, best.pass) < LEAST_GAIN {
+            break;
+        }
+        steps.push(best);
+    }
+    steps
+}
+
+/// What one of several passes takes.
+fn each(all: Span, passes: u64) -> Span {
+    Span::from_nanos(all.nanos() / passes.max(1))
+}
+
+/// The share of a time that is gained.
+fn gain(before: Span, after: Span) -> f64 {
+    1.0 - after.nanos_f64() / before.nanos_f64().max(1.0)
+}
+
+fn ratio(before: Span, after: Span) -> f64 {
+    before.nanos_f64().max(1.0) / after.nanos_f64().max(1.0)
+}
+
+/// What a rewriting gains and takes, from the forecasts of the program and of the rewritten one.
+fn change(
+    subject: &Subject,
+    tried: &Tried,
+    (before, after): (&Forecast, &Forecast),
+    once: Option<Span>,
+) -> Change {
+    let passes = tried.passes;
+    let (low, high) = after.lead_in_passes(passes, before, subject.passes);
+    let time = TimedRange::of(after, passes);
+    let factor = ratio(each(before.makespan(), subject.passes), time.predicted_ns);
+    let (now, then) = (&subject.program, &tried.rewriting.program);
+    let more = |of: fn(&Program) -> Bytes| Bytes::new(of(then).get().saturating_sub(of(now).get()));
+    let saved = before.makespan().saturating_sub(time.predicted_ns);
+    let pays = once.filter(|_| saved > Span::ZERO);
+    let takes = Takes {
+        pinned_bytes: more(Program::pinned_bytes),
+        device_bytes: more(Program::device_bytes),
+        streams: then.streams.len().saturating_sub(now.streams.len()) as u64,
+        once_ns: once,
+        pays_from_passes: pays.map(|once| once.nanos().div_ceil(saved.nanos().max(1)).max(1)),
+    };
+    Change {
+        remedy: tried.remedy,
+        places: tried.rewriting.places.clone(),
+        conditions: tried.rewriting.conditions.clone(),
+        time,
+        factor,
+        factor_range: [low.exp().min(factor), high.exp().max(factor)],
+        takes,
+    }
+}
+
+impl TimedRange {
+    fn of(forecast: &Forecast, passes: u64) -> Self {
+        let (low, high) = forecast.interval();
+        let [predicted_ns, low_ns, high_ns] =
+            [forecast.makespan(), low, high].map(|span| each(span, passes));
+        Self { predicted_ns, low_ns, high_ns }
+    }
+}
+
+impl Breakdown {
+    /// What goes on in a pass, where a timeline has several.
+    fn of(timeline: &Timeline, passes: u64) -> Self {
+        let spans = |lanes: &[Lane]| {
+            let found = timeline.activities.iter().filter(|one| lanes.contains(&one.lane));
+            busy(found.map(|one| (one.start, one.end)))
+        };
+        let links = [Lane::CopyIn, Lane::CopyOut];
+        let (copies, kernels) = (spans(&links), spans(&[Lane::Kernels]));
+        let any = spans(&[Lane::CopyIn, Lane::CopyOut, Lane::Kernels]);
+        let both = (copies + kernels).saturating_sub(any);
+        Self {
+            kernels_ns: each(kernels.saturating_sub(both), passes),
+            copies_ns: each(copies.saturating_sub(both), passes),
+            both_ns: each(both, passes),
+            idle_ns: each(timeline.makespan.saturating_sub(any), passes),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a change is, what it takes, and why a remedy does not help, in words.
+
+use crate::advise::{Change, NoGain, Place, Remedy, Takes, WhyNot};
+use crate::report::words::{fine_percent, joined, plural, times};
+use crate::units::{Bytes, Span};
+
+/// Memories that a title names.
+const NAMED: usize = 2;
+
+/// What is changed, in a few words: "pin `x` (64 MiB)".
+pub(super) fn what(change: &Change) -> String {
+    let memory = named(&change.places);
+    let calls: u64 = change.places.iter().map(|place| place.times).sum();
+    match change.remedy {
+        Remedy::Pin => format!("pin {memory}"),
+        Remedy::DeferWaits => format!("put {} off or drop", plural(calls, "wait")),
+    }
+}
+
+/// The memory of some places: "`x` (64 MiB)".
+fn named(places: &[Place]) -> String {
+    let mut found: Vec<(&str, Bytes)> = Vec::new();
+    for place in places {
+        let (Some(name), Some(bytes)) = (place.memory.as_deref(), place.bytes) else { continue };
+        match found.iter_mut().find(|one| one.0 == name) {
+            Some(one) => one.1 = one.1.max(bytes),
+            None => found.push((name, bytes)),
+        }
+    }
+    let said = found.iter().take(NAMED).map(|(name, bytes)| format!("`{name}` ({bytes})"));
+    let said = joined(said, ", ");
+    match found.len().saturating_sub(NAMED) {
+        0 => said,
+        rest => format!("{said} and {rest} more"),
+    }
+}
+
+/// What a change takes, in a cell.
+pub(super) fn taken(takes: &Takes) -> String {
+    let parts = parts(takes);
+    if parts.is_empty() { "nothing".to_owned() } else { joined(parts, ", ") }
+}
+
+/// What a change takes, with what that costs once.
+pub(super) fn needs(takes: &Takes) -> String {
+    let once = match (takes.once_ns, takes.pays_from_passes) {
+        (Some(once), Some(passes)) if once > Span::ZERO => {
+            format!("; {once} once, which pays from {} on", plural(passes, "pass"))
+        }
+        (None, _) => "; what that costs once is not known".to_owned(),
+        _ => String::new(),
+    };
+    format!("{}{once}", taken(takes))
+}
+
+fn parts(takes: &Takes) -> Vec<String> {
+    let mut parts = Vec::new();
+    if takes.pinned_bytes > Bytes::ZERO {
+        parts.push(format!("{} pinned", takes.pinned_bytes));
+    }
+    if takes.device_bytes > Bytes::ZERO {
+        parts.push(format!("{} on the GPU", takes.device_bytes));
+    }
+    if takes.streams > 0 {
+        parts.push(plural(takes.streams, "stream"));
+    }
+    parts
+}
+
+/// Why a remedy does not help.
+pub(super) fn little(one: &NoGain) -> String {
+    match one.why {
+        WhyNot::Refused(refusal) => refusal.to_string(),
+        WhyNot::Gains(factor) if factor >= 1.0 => {
+            format!("gains {}", fine_percent(1.0 - 1.0 / factor))
+        }
+        WhyNot::Gains(factor) => format!("{} times as long", times(1.0 / factor.max(1e-9))),
+        WhyNot::OnlyCombined(_) => "only with the others above".to_owned(),
+    }
+}
