@@ -10,6 +10,7 @@
 //! a result at once, is a [`Condition`] that comes with the rewriting.
 
 mod advice;
+mod generations;
 mod missing_waits;
 mod patch;
 mod proof;

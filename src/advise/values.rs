@@ -5,7 +5,10 @@
 
 use super::subject::whole;
 use crate::kernels::Shape;
-use crate::program::{AccessKind, AllocationId, Call, LibraryStep, Program, Slice, Step};
+use crate::program::{
+    AccessKind, Allocation, AllocationId, Call, LibraryStep, Program, Slice, Step, Touched,
+};
+use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -31,6 +34,9 @@ pub(super) struct Values {
     memory: Vec<BTreeMap<u64, (u64, Value)>>,
 }
 
+/// The most places of a memory at which bytes are looked for.
+const MOST_STARTS: usize = 64;
+
 fn hashed(of: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
@@ -40,7 +46,7 @@ fn hashed(of: &impl Hash) -> u64 {
 impl Values {
     /// Each memory has contents of its own.
     pub fn before(program: &Program) -> Self {
-        let contents = |(id, one): (usize, &crate::program::Allocation)| {
+        let contents = |(id, one): (usize, &Allocation)| {
             let value = Value { id: hashed(&("memory", id)), base: 0 };
             BTreeMap::from([(0, (one.bytes.get(), value))])
         };
@@ -49,7 +55,7 @@ impl Values {
 
     /// What a range contains, in as few segments as there are.
     pub fn read(&self, slice: &Slice) -> Vec<Segment> {
-        let [from, to] = [slice.offset, slice.end()].map(crate::units::Bytes::get);
+        let [from, to] = [slice.offset, slice.end()].map(Bytes::get);
         let ranges = &self.memory[slice.allocation.0];
         let before = ranges.range(..from).next_back().filter(|(_, range)| range.0 > from);
         let mut found: Vec<Segment> = Vec::new();
@@ -68,8 +74,18 @@ impl Values {
         found
     }
 
+    /// Where some bytes are in a memory, if they begin where its contents change.
+    pub fn find(&self, program: &Program, id: AllocationId, bytes: &[Segment]) -> Option<Slice> {
+        let length = Bytes::new(bytes.iter().map(|one| one.length).sum());
+        let end = program.allocation(id).bytes;
+        let starts = self.memory[id.0].keys().map(|&at| Bytes::new(at));
+        let slices = starts.map(|offset| Slice { allocation: id, offset, length });
+        let mut fitting = slices.filter(|slice| slice.end() <= end).take(MOST_STARTS);
+        fitting.find(|slice| self.read(slice) == bytes)
+    }
+
     fn write(&mut self, slice: &Slice, segments: &[Segment]) {
-        let [from, to] = [slice.offset, slice.end()].map(crate::units::Bytes::get);
+        let [from, to] = [slice.offset, slice.end()].map(Bytes::get);
         let ranges = &mut self.memory[slice.allocation.0];
         for at in [from, to] {
             if let Some((_, range)) = ranges.range_mut(..at).next_back().filter(|(_, r)| r.0 > at) {
@@ -79,7 +95,9 @@ impl Values {
             }
         }
         let covered: Vec<u64> = ranges.range(from..to).map(|(&at, _)| at).collect();
-        covered.iter().for_each(|at| drop(ranges.remove(at)));
+        for at in covered {
+            ranges.remove(&at);
+        }
         let mut at = from;
         for segment in segments {
             let value = Value { id: segment.id, base: i128::from(at) - segment.first };
@@ -107,7 +125,7 @@ impl Values {
         for access in program.accesses(call).filter(|one| one.kind == AccessKind::Writes) {
             let sides = call.sides();
             let rows = match sides.from {
-                Some(from) => crate::program::Touched::side(*from, sides.rows, 0),
+                Some(from) => Touched::side(*from, sides.rows, 0),
                 None => access.touched,
             };
             for (from, to) in rows.each_row().zip(access.touched.each_row()) {

@@ -2,8 +2,16 @@
 //!
 //! Each returns variants, the simplest first. None of them knows what anything costs.
 
+mod chunks;
 mod defer_waits;
+mod download_stream;
+mod drop_copies;
+mod graph;
+mod hoist;
+mod keep_memory;
+mod pack;
 mod pin;
+mod prefetch;
 
 use super::refusal::Refusal;
 use super::rewriting::Rewriting;
@@ -21,6 +29,22 @@ words! {
         Pin = "pin",
         /// Wait later, for an event, or not at all.
         DeferWaits = "defer-waits",
+        /// Take memory once, not in every pass; use a destination again.
+        KeepMemory = "keep-memory",
+        /// Leave out copies that bring nothing.
+        DropCopies = "drop-copies",
+        /// Copy once what does not change.
+        Hoist = "copy-once",
+        /// Make one copy of small ones.
+        Pack = "pack",
+        /// Copy the next step's data while this one is computed.
+        Prefetch = "prefetch",
+        /// Copy results in a stream of their own.
+        DownloadStream = "download-stream",
+        /// Cut copies and kernels into pieces over streams.
+        Chunks = "chunks",
+        /// Launch runs of calls as a graph.
+        Graph = "graph",
     }
 }
 
@@ -33,6 +57,14 @@ impl Remedy {
         match self {
             Self::Pin => pin::variants(subject),
             Self::DeferWaits => defer_waits::variants(subject),
+            Self::KeepMemory => keep_memory::variants(subject),
+            Self::DropCopies => drop_copies::variants(subject),
+            Self::Hoist => hoist::variants(subject),
+            Self::Pack => pack::variants(subject),
+            Self::Prefetch => prefetch::variants(subject),
+            Self::DownloadStream => download_stream::variants(subject),
+            Self::Chunks => chunks::variants(subject),
+            Self::Graph => graph::variants(subject),
         }
     }
 }
