@@ -18,6 +18,9 @@ pub struct Advice {
     pub breakdown: Breakdown,
     /// Remedies that gain at least one percent by themselves, the best first.
     pub changes: Vec<Change>,
+    /// Remedies that gain as much only if something is true that the program does not show, the
+    /// best first. No combination has them.
+    pub only_if: Vec<Change>,
     /// The best combination found. `null` if no remedy gains anything.
     pub best: Option<Combination>,
     /// Remedies that gain less, or do not apply.

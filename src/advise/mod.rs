@@ -23,6 +23,7 @@ mod unrolled;
 mod values;
 
 pub use advice::{Advice, Breakdown, Change, Combination, NoGain, Takes, TimedRange, WhyNot};
+pub use proof::proved;
 pub use refusal::Refusal;
 pub use remedies::Remedy;
 pub use rewriting::{Condition, Place, Rewriting};

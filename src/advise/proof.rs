@@ -1,19 +1,35 @@
 //! Whether a rewritten program does the same.
 
+use super::refusal::Refusal;
+use super::remedies::Remedy;
 use super::rewriting::{Condition, Rewriting};
 use super::subject::Subject;
 use super::values::{Segment, Values};
 use crate::program::{AllocationId, Place, Program, check_hazards};
 
+/// What a remedy makes of a program, in variants, the simplest first: those that do the same.
+///
+/// # Errors
+/// Why the remedy does not apply.
+pub fn proved(remedy: Remedy, subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
+    let mut variants = remedy.variants(subject)?;
+    variants.retain(|one| is_proved(subject, one));
+    if variants.is_empty() { Err(Refusal::NotProved) } else { Ok(variants) }
+}
+
 /// Whether a rewriting is a program that can be run, has no race, and leaves the values that the
 /// program leaves that it came from. With a condition on the data, the values are those only if it
 /// is met, so they are not compared.
-pub(super) fn is_proved(before: &Subject, after: &Rewriting) -> bool {
+fn is_proved(before: &Subject, after: &Rewriting) -> bool {
     let rewritten = before.rewritten(after.program.clone(), after.passes);
     let is_sound =
         after.program.check().is_ok() && check_hazards(&rewritten.with_host_reads()).is_ok();
     let on_data = [Condition::Unchanged, Condition::NobodyReads];
     let depends = after.conditions.iter().any(|one| on_data.contains(one));
+    // Whoever reads later sees what is there at the end of the pass.
+    let later = after.conditions.contains(&Condition::ReadLater);
+    let seen = |one: &Subject| Subject { is_recorded: one.is_recorded && !later, ..one.clone() };
+    let (before, rewritten) = (&seen(before), seen(&rewritten));
     is_sound && (depends || left(before, after.passes) == left_by(&rewritten, before))
 }
 

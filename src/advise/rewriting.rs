@@ -25,7 +25,9 @@ pub struct Place {
     pub function: String,
     /// The memory that it is about.
     pub memory: Option<String>,
-    /// Bytes of each call, or of the memory.
+    /// Bytes of all of that memory.
+    pub memory_bytes: Option<Bytes>,
+    /// Bytes that each call is about.
     pub bytes: Option<Bytes>,
     /// How many such calls there are.
     pub times: u64,
@@ -39,7 +41,9 @@ impl Place {
         let memory = memory.map(|id| program.allocation(id));
         let bytes = sides.from.or(sides.to).map(|slice| slice.length);
         let bytes = bytes.or(memory.map(|one| one.bytes));
-        Self { call, function, memory: memory.map(|one| one.name.clone()), bytes, times: 1 }
+        let memory_bytes = memory.map(|one| one.bytes);
+        let memory = memory.map(|one| one.name.clone());
+        Self { call, function, memory, memory_bytes, bytes, times: 1 }
     }
 
     fn weight(&self) -> u64 {
@@ -76,5 +80,20 @@ words! {
         NobodyReads = "nobody reads the bytes on the host",
         OnlyIssues = "between these calls, the host does nothing but prepare the next one",
         KernelsUseAll = "kernels use the memory of their own stream, as the trace names none",
+    }
+}
+
+impl Condition {
+    /// Whether somebody has to look at the program to know it. The others are met by writing the
+    /// change as it should be written.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Unchanged | Self::NobodyReads | Self::ReadLater | Self::OnlyIssues)
+    }
+}
+
+impl Rewriting {
+    /// Whether it does the same only if something is true that the program does not show.
+    pub fn is_open(&self) -> bool {
+        self.conditions.iter().any(|one| one.is_open())
     }
 }

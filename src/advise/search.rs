@@ -1,7 +1,7 @@
 //! Tries every remedy by itself, then the best with others on top.
 
 use super::advice::{Advice, Breakdown, Change, Combination, NoGain, Takes, TimedRange, WhyNot};
-use super::proof::is_proved;
+use super::proof::proved;
 use super::refusal::Refusal;
 use super::remedies::Remedy;
 use super::rewriting::Rewriting;
@@ -40,21 +40,10 @@ pub fn advise(
         |programs: &[&Program]| forecast_all(programs, profile, Draws { count: 0, ..draws }, done);
     let today = quick(&[&subject.program]).pop().expect("one forecast of one program")?;
     let today = today.makespan();
-    let mut single = Vec::new();
-    let mut no_gain = Vec::new();
-    for remedy in Remedy::ALL {
-        match best_variant(remedy, subject, &quick) {
-            Ok(tried) if gain(today, tried.pass) < LEAST_GAIN => {
-                no_gain.push(NoGain { remedy, why: WhyNot::Gains(ratio(today, tried.pass)) });
-            }
-            Ok(tried) => single.push(tried),
-            Err(refusal) => no_gain.push(NoGain { remedy, why: WhyNot::Refused(refusal) }),
-        }
-    }
-    single.sort_by_key(|tried| tried.pass);
-    let steps = combined(subject, &single, &quick);
+    let Singles { sure, open, mut no_gain } = singles(subject, today, &quick);
+    let steps = combined(subject, &sure, &quick);
     let programs: Vec<&Program> = std::iter::once(&subject.program)
-        .chain(single.iter().chain(&steps).map(|tried| &tried.rewriting.program))
+        .chain(sure.iter().chain(&open).chain(&steps).map(|tried| &tried.rewriting.program))
         .collect();
     let mut forecasts = forecast_all(&programs, profile, draws, done).into_iter();
     let as_it_is = forecasts.next().expect("one for each program")?;
@@ -65,11 +54,15 @@ pub fn advise(
         let once = once.map(|(before, after)| after.saturating_sub(before));
         change(subject, tried, (&as_it_is, forecast), once)
     };
-    let mut changes = Vec::new();
-    for (tried, forecast) in single.iter().zip(&mut forecasts) {
-        changes.push(of(tried, &forecast?));
-    }
-    changes.sort_by(|one, other| other.factor.total_cmp(&one.factor));
+    let mut changes = |of_these: &[Tried]| {
+        let mut changes = Vec::new();
+        for (tried, forecast) in of_these.iter().zip(&mut forecasts) {
+            changes.push(of(tried, &forecast?));
+        }
+        changes.sort_by(|one: &Change, other| other.factor.total_cmp(&one.factor));
+        Ok::<_, CompileError>(changes)
+    };
+    let (changes, only_if) = (changes(&sure)?, changes(&open)?);
     let mut best = None;
     for (tried, forecast) in steps.iter().zip(forecasts) {
         let forecast = forecast?;
@@ -91,6 +84,7 @@ pub fn advise(
         today: TimedRange::of(&as_it_is, 1),
         breakdown: Breakdown::of(&as_it_is.timeline, 1),
         changes,
+        only_if,
         best,
         no_gain,
     })
@@ -108,17 +102,58 @@ fn note_combined(no_gain: &mut [NoGain], best: Option<&Combination>) {
     }
 }
 
-/// The simplest of the variants of a remedy that are about as fast as the fastest.
-fn best_variant(
-    remedy: Remedy,
-    subject: &Subject,
-    quick: &impl Fn(&[&Program]) -> Vec<Result<Forecast, CompileError>>,
-) -> Result<Tried, Refusal> {
-    let mut variants = remedy.variants(subject)?;
-    variants.retain(|one| is_proved(subject, one));
-    if variants.is_empty() {
-        return Err(Refusal::NotProved);
+/// What each remedy does by itself.
+#[derive(Default)]
+struct Singles {
+    /// Those that gain something, the best first.
+    sure: Vec<Tried>,
+    /// Those that gain more if something is true that the program does not show.
+    open: Vec<Tried>,
+    no_gain: Vec<NoGain>,
+}
+
+fn singles(subject: &Subject, today: Span, quick: &impl Quick) -> Singles {
+    let mut found = Singles::default();
+    for remedy in Remedy::ALL {
+        let Variants { sure, open } = match tried(remedy, subject, quick) {
+            Ok(variants) => variants,
+            Err(refusal) => {
+                found.no_gain.push(NoGain { remedy, why: WhyNot::Refused(refusal) });
+                continue;
+            }
+        };
+        let gains = |one: &Tried| gain(today, one.pass) >= LEAST_GAIN;
+        let least = sure.as_ref().map_or(today, |one| one.pass.min(today));
+        let more = open.filter(|one| gain(least, one.pass) >= LEAST_GAIN);
+        let sure_gain = sure.as_ref().map(|one| ratio(today, one.pass));
+        let has_more = more.is_some();
+        found.open.extend(more);
+        match sure.filter(gains) {
+            Some(one) => found.sure.push(one),
+            None if has_more => {}
+            None => {
+                let why = WhyNot::Gains(sure_gain.unwrap_or(1.0));
+                found.no_gain.push(NoGain { remedy, why });
+            }
+        }
     }
+    found.sure.sort_by_key(|tried| tried.pass);
+    found
+}
+
+/// The best variants of a remedy: of those that surely do the same, and of the others.
+struct Variants {
+    sure: Option<Tried>,
+    open: Option<Tried>,
+}
+
+/// Simulates programs without scatter.
+trait Quick: Fn(&[&Program]) -> Vec<Result<Forecast, CompileError>> {}
+impl<F: Fn(&[&Program]) -> Vec<Result<Forecast, CompileError>>> Quick for F {}
+
+/// Finds the simplest of the variants that are about as fast as the fastest.
+fn tried(remedy: Remedy, subject: &Subject, quick: &impl Quick) -> Result<Variants, Refusal> {
+    let variants = proved(remedy, subject)?;
     let programs: Vec<&Program> = variants.iter().map(|one| &one.program).collect();
     let forecasts = quick(&programs);
     let tried = variants.into_iter().zip(forecasts).filter_map(|(rewriting, forecast)| {
@@ -126,18 +161,20 @@ fn best_variant(
         let pass = each(forecast.ok()?.makespan(), passes);
         Some(Tried { remedy, rewriting, passes, pass })
     });
-    let tried: Vec<Tried> = tried.collect();
-    let least = tried.iter().map(|one| one.pass).min().ok_or(Refusal::NotPredicted)?;
-    let is_near = |one: &Tried| gain(one.pass, least) < LEAST_GAIN;
-    tried.into_iter().find(is_near).ok_or(Refusal::NotPredicted)
+    let (open, sure): (Vec<Tried>, Vec<Tried>) = tried.partition(|one| one.rewriting.is_open());
+    let best = |of: Vec<Tried>| {
+        let least = of.iter().map(|one| one.pass).min()?;
+        of.into_iter().find(|one| gain(one.pass, least) < LEAST_GAIN)
+    };
+    let (sure, open) = (best(sure), best(open));
+    if sure.is_none() && open.is_none() {
+        return Err(Refusal::NotPredicted);
+    }
+    Ok(Variants { sure, open })
 }
 
 /// Adds remedies to the best one, each time the one that gains most, as long as one gains.
-fn combined(
-    subject: &Subject,
-    single: &[Tried],
-    quick: &impl Fn(&[&Program]) -> Vec<Result<Forecast, CompileError>>,
-) -> Vec<Tried> {
+fn combined(subject: &Subject, single: &[Tried], quick: &impl Quick) -> Vec<Tried> {
     let Some(first) = single.first() else { return Vec::new() };
     let mut steps = vec![Tried { rewriting: first.rewriting.clone(), ..*first }];
     while steps.len() < Remedy::ALL.len() {
@@ -148,7 +185,7 @@ fn combined(
             passes: last.passes,
         };
         let rest = Remedy::ALL.into_iter().filter(|one| steps.iter().all(|s| s.remedy != *one));
-        let found = rest.filter_map(|remedy| best_variant(remedy, &now, quick).ok());
+        let found = rest.filter_map(|remedy| tried(remedy, &now, quick).ok()?.sure);
         let Some(best) = found.min_by_key(|tried| tried.pass) else { break };
         if gain(last.pass, best.pass) < LEAST_GAIN {
             break;

@@ -6,7 +6,7 @@ use crate::program::{Program, ThreadId};
 /// The most passes of one body: how its begin and its end differ from the rest then matters little.
 const MOST_PASSES: u64 = 16;
 /// The most calls of a body that is made longer.
-const MOST_CALLS: u64 = 20_000;
+const MOST_CALLS: u64 = 4_000;
 
 /// The program with several passes in its body, and how many: one if it is long, or has several
 /// already.

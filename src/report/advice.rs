@@ -8,7 +8,7 @@ use self::words::{little, needs, taken, what};
 use super::Origin;
 use super::table::{Column, Table};
 use super::words::{folded, joined, percent, plural, times, with_range};
-use crate::advise::{Advice, Breakdown, Change, Combination, NoGain, TimedRange};
+use crate::advise::{Advice, Breakdown, Change, Combination, NoGain, Remedy, TimedRange};
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -39,6 +39,11 @@ pub struct AdviceReport {
 const SHOWN: usize = 6;
 /// Remedies without a gain that the first screen shows.
 const SHOWN_WITHOUT: usize = 4;
+/// Remedies with an open condition that the first screen shows.
+const SHOWN_OPEN: usize = 3;
+/// Remedies that people expect to help.
+const EXPECTED: [Remedy; 5] =
+    [Remedy::Pin, Remedy::Prefetch, Remedy::DownloadStream, Remedy::Chunks, Remedy::Graph];
 
 impl AdviceReport {
     /// The answer on one screen, or with everything that is known.
@@ -52,7 +57,8 @@ impl AdviceReport {
         } else if let Some(best) = &advice.best {
             text += &folded(&format!("\n{}", left(best)), width);
         }
-        text += &folded(&no_help(&advice.no_gain, details), width);
+        text += &folded(&only_if(advice, details), width);
+        text += &folded(&no_help(advice, details), width);
         if details {
             text += &folded(&self.in_detail(), width);
         }
@@ -92,7 +98,7 @@ impl AdviceReport {
 
     fn in_detail(&self) -> String {
         let mut text = String::new();
-        for change in &self.advice.changes {
+        for change in self.advice.changes.iter().chain(&self.advice.only_if) {
             let _ = writeln!(text, "\n{}", what(change));
             let _ = writeln!(text, "- where: {}", places(change));
             for language in LANGUAGES {
@@ -176,11 +182,32 @@ fn left(best: &Combination) -> String {
     )
 }
 
-fn no_help(found: &[NoGain], details: bool) -> String {
+/// What would help if something is true that the program does not show.
+fn only_if(advice: &Advice, details: bool) -> String {
+    let found = &advice.only_if;
+    let shown = if details { found.len() } else { SHOWN_OPEN };
+    let said = found.iter().take(shown).map(|change| {
+        let open = change.conditions.iter().filter(|one| one.is_open());
+        let (time, factor) = (change.time.predicted_ns, factor(change));
+        format!(
+            "- {}: {time}, {factor} times as fast, if {}\n",
+            what(change),
+            joined(open, ", and ")
+        )
+    });
+    let said: String = said.collect();
+    if said.is_empty() { said } else { format!("\nOnly if:\n{said}") }
+}
+
+/// The remedies that do not help, those first that people expect to.
+fn no_help(advice: &Advice, details: bool) -> String {
+    let mut found: Vec<&NoGain> = advice.no_gain.iter().collect();
+    let expected = |one: &&NoGain| EXPECTED.iter().position(|remedy| *remedy == one.remedy);
+    found.sort_by_key(|one| expected(one).unwrap_or(EXPECTED.len()));
     let shown = if details { found.len() } else { SHOWN_WITHOUT };
     let mut text = String::new();
     for one in found.iter().take(shown) {
-        let _ = writeln!(text, "- {}: {}", one.remedy, little(one));
+        let _ = writeln!(text, "- {}: {}", one.remedy, little(one, &advice.breakdown));
     }
     match found.len().saturating_sub(shown) {
         _ if text.is_empty() => text,

@@ -58,18 +58,17 @@ fn place(program: &Program, at: usize) -> Place {
 pub(super) fn without(subject: &Subject, copies: &BTreeSet<usize>) -> Rewriting {
     let program = &subject.program;
     let places = Place::gathered(copies.iter().map(|&at| place(program, at)));
-    let mut left_out = copies.clone();
-    for (at, call) in program.body.iter().enumerate() {
-        let Call::Renew(id) = call else { continue };
-        let is_used = program.body.iter().enumerate().any(|(other, call)| {
-            !copies.contains(&other)
-                && call.allocation().is_none()
-                && program.accesses(call).any(|one| one.allocation() == *id)
-        });
-        if !is_used {
-            left_out.insert(at);
-        }
-    }
+    let staying = program
+        .body
+        .iter()
+        .enumerate()
+        .filter(|(at, call)| !copies.contains(at) && call.allocation().is_none());
+    let used: BTreeSet<AllocationId> =
+        staying.flat_map(|(_, call)| program.accesses(call)).map(|one| one.allocation()).collect();
+    let is_idle = |call: &Call| matches!(call, Call::Renew(id) if !used.contains(id));
+    let renews = program.body.iter().enumerate().filter(|(_, call)| is_idle(call));
+    let left_out: BTreeSet<usize> =
+        copies.iter().copied().chain(renews.map(|(at, _)| at)).collect();
     let mut waits: BTreeSet<usize> = BTreeSet::new();
     for &at in copies {
         let stream = program.body[at].stream();
@@ -139,18 +138,13 @@ fn unread(program: &Program, dropped: &BTreeSet<usize>, inside: &[bool]) -> Vec<
     });
     // What is written and never read in between is looked for from behind.
     let downloads: Vec<(usize, Slice)> = downloads.collect();
-    let mut needed: Vec<Vec<[u64; 2]>> = program
-        .allocations
-        .iter()
-        .map(|one| if one.holds.is_some() { vec![[0, one.bytes.get()]] } else { Vec::new() })
-        .collect();
-    let mut found = Vec::new();
-    let mut next = downloads.len();
+    let mut needed: Vec<Vec<[u64; 2]>> = vec![Vec::new(); program.allocations.len()];
+    let (mut found, mut next) = (Vec::new(), 0);
     // Twice, since the next pass may read what this one leaves.
-    for round in 0..2 {
-        if round == 1 {
-            found.clear();
-            next = downloads.len();
+    for _ in 0..2 {
+        (found, next) = (Vec::new(), downloads.len());
+        for (ranges, one) in needed.iter_mut().zip(&program.allocations) {
+            ranges.extend(one.holds.map(|_| [0, one.bytes.get()]));
         }
         for (at, call) in program.body.iter().enumerate().rev() {
             if dropped.contains(&at) {

@@ -8,7 +8,7 @@ use crate::advise::refusal::Refusal;
 use crate::advise::rewriting::{Condition, Rewriting};
 use crate::advise::subject::Subject;
 use crate::machine::{Direction, StreamId};
-use crate::program::{Call, Program};
+use crate::program::{Call, Program, Touched};
 
 /// The most groups of copies that are asked about one by one.
 const MOST_GROUPS: usize = 3;
@@ -20,8 +20,9 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
         return Err(Refusal::NoUpload);
     }
     let inside = subject.in_graphs();
+    let written = Written::in_body(program);
     let groups = largest_groups(program, Direction::HostToDevice, MOST_GROUPS);
-    let stays = |at: &usize| subject.is_recorded || keeps_its_bytes(program, *at);
+    let stays = |at: &usize| subject.is_recorded || written.stays(program, *at);
     let mut found = Vec::new();
     for group in groups {
         let group: Vec<usize> = group.into_iter().filter(|at| !inside[*at]).filter(stays).collect();
@@ -49,14 +50,27 @@ fn is_upload(call: &Call) -> bool {
     call.crossing().is_some_and(|(_, way, ..)| way == Direction::HostToDevice)
 }
 
-/// Whether the target of an upload is written by nothing else in a pass, and its source by nothing:
-/// then the next pass finds there what this one has copied.
-fn keeps_its_bytes(program: &Program, at: usize) -> bool {
-    let Some((_, _, from, to)) = program.body[at].crossing() else { return false };
-    let touches = |call: &Call| {
-        program.accesses(call).any(|one| {
-            one.writes() && (one.touched.slice.overlaps(to) || one.touched.slice.overlaps(from))
+/// Which memory ranges calls of the body write.
+struct Written(Vec<Vec<(usize, Touched)>>);
+
+impl Written {
+    fn in_body(program: &Program) -> Self {
+        let mut found = vec![Vec::new(); program.allocations.len()];
+        for (at, call) in program.body.iter().enumerate() {
+            for one in program.accesses(call).filter(|one| one.writes()) {
+                found[one.allocation().0].push((at, one.touched));
+            }
+        }
+        Self(found)
+    }
+
+    /// Whether the target of an upload is written by nothing else in a pass, and its source by
+    /// nothing: then the next pass finds there what this one has copied.
+    fn stays(&self, program: &Program, upload: usize) -> bool {
+        let Some((_, _, from, to)) = program.body[upload].crossing() else { return false };
+        [from, to].into_iter().all(|slice| {
+            let mut others = self.0[slice.allocation.0].iter().filter(|one| one.0 != upload);
+            others.all(|(_, touched)| !touched.slice.overlaps(slice))
         })
-    };
-    program.body.iter().enumerate().all(|(other, call)| other == at || !touches(call))
+    }
 }

@@ -49,11 +49,11 @@ words! {
 }
 
 impl Remedy {
-    /// What it makes of a program, in variants, the simplest first.
+    /// What it makes of a program, in variants, the simplest first. They have yet to be proved.
     ///
     /// # Errors
     /// Why it does not apply.
-    pub fn variants(self, subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
+    pub(super) fn variants(self, subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
         match self {
             Self::Pin => pin::variants(subject),
             Self::DeferWaits => defer_waits::variants(subject),

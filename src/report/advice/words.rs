@@ -1,7 +1,7 @@
 //! What a change is, what it takes, and why a remedy does not help, in words.
 
-use crate::advise::{Change, NoGain, Place, Remedy, Takes, WhyNot};
-use crate::report::words::{fine_percent, joined, plural, times};
+use crate::advise::{Breakdown, Change, NoGain, Place, Remedy, Takes, WhyNot};
+use crate::report::words::{fine_percent, joined, percent, plural, times};
 use crate::units::{Bytes, Span};
 
 /// Memories that a title names.
@@ -9,7 +9,7 @@ const NAMED: usize = 2;
 
 /// What is changed, in a few words: "pin `x` (64 MiB)".
 pub(super) fn what(change: &Change) -> String {
-    let memory = named(&change.places);
+    let memory = named(&change.places, change.remedy == Remedy::Pin);
     let calls: u64 = change.places.iter().map(|place| place.times).sum();
     match change.remedy {
         Remedy::Pin => format!("pin {memory}"),
@@ -25,11 +25,12 @@ pub(super) fn what(change: &Change) -> String {
     }
 }
 
-/// The memory of some places: "`x` (64 MiB)".
-fn named(places: &[Place]) -> String {
+/// The memory of some places: "`x` (64 MiB)", with the bytes of each call or of all the memory.
+fn named(places: &[Place], all: bool) -> String {
     let mut found: Vec<(&str, Bytes)> = Vec::new();
     for place in places {
-        let (Some(name), Some(bytes)) = (place.memory.as_deref(), place.bytes) else { continue };
+        let bytes = if all { place.memory_bytes } else { place.bytes };
+        let (Some(name), Some(bytes)) = (place.memory.as_deref(), bytes) else { continue };
         match found.iter_mut().find(|one| one.0 == name) {
             Some(one) => one.1 = one.1.max(bytes),
             None => found.push((name, bytes)),
@@ -75,14 +76,37 @@ fn parts(takes: &Takes) -> Vec<String> {
     parts
 }
 
-/// Why a remedy does not help.
-pub(super) fn little(one: &NoGain) -> String {
+/// Why a remedy does not help a program that spends its time so.
+pub(super) fn little(one: &NoGain, of: &Breakdown) -> String {
     match one.why {
         WhyNot::Refused(refusal) => refusal.to_string(),
         WhyNot::Gains(factor) if factor >= 1.0 => {
-            format!("gains {}", fine_percent(1.0 - 1.0 / factor))
+            format!("gains {}: {}", fine_percent(1.0 - 1.0 / factor), cause(one.remedy, of))
         }
-        WhyNot::Gains(factor) => format!("{} times as long", times(1.0 / factor.max(1e-9))),
-        WhyNot::OnlyCombined(_) => "only with the others above".to_owned(),
+        WhyNot::Gains(factor) => {
+            let longer = times(1.0 / factor.max(1e-9));
+            format!("{longer} times as long: {}", cause(one.remedy, of))
+        }
+        WhyNot::OnlyCombined(_) => "only together with the others above".to_owned(),
+    }
+}
+
+/// What keeps a remedy from gaining more.
+fn cause(remedy: Remedy, of: &Breakdown) -> String {
+    let Breakdown { kernels_ns, copies_ns, both_ns, idle_ns } = *of;
+    let (copies, kernels) = (copies_ns + both_ns, kernels_ns + both_ns);
+    let all = kernels_ns + copies + idle_ns;
+    let share = |part: Span| percent(part.nanos_f64() / all.nanos_f64().max(1.0));
+    match remedy {
+        Remedy::Pin | Remedy::DropCopies | Remedy::Hoist | Remedy::Pack => {
+            format!("copies that no kernel hides take {} of the pass", share(copies_ns))
+        }
+        Remedy::Prefetch | Remedy::DownloadStream | Remedy::Chunks => match copies > kernels {
+            true => format!("{kernels} of kernels can hide no more of {copies} of copies"),
+            false => format!("copies that no kernel hides take {} of the pass", share(copies_ns)),
+        },
+        Remedy::DeferWaits | Remedy::KeepMemory | Remedy::Graph => {
+            format!("the GPU idles for {} of the pass", share(idle_ns))
+        }
     }
 }
