@@ -5,7 +5,7 @@
 
 use super::subject::Subject;
 use crate::machine::Direction;
-use crate::program::{AccessKind, Allocation, AllocationId, Call, Place, Program, Slice, Step};
+use crate::program::{AccessKind, Allocation, AllocationId, Call, Place, Program, Slice};
 use crate::units::Bytes;
 
 /// The generations of some memory in a body.
@@ -91,7 +91,7 @@ impl Generations {
         program.setup.insert(at, Call::allocate(second));
         for &(at, generation) in &self.of_calls {
             if generation % 2 == 1 {
-                redirect(&mut program.body[at], &|slice| {
+                program.body[at].redirect(&|slice| {
                     if slice.allocation == self.memory {
                         slice.allocation = second;
                     }
@@ -121,23 +121,4 @@ fn covers(written: &mut Vec<[u64; 2]>, slice: &Slice) -> bool {
     *written = merged;
     let [from, to] = [slice.offset, slice.end()].map(Bytes::get);
     written.iter().any(|&[low, high]| low <= from && to <= high)
-}
-
-/// Changes every range of memory that a call names.
-pub(super) fn redirect(call: &mut Call, change: &dyn Fn(&mut Slice)) {
-    match call {
-        Call::Copy { from, to, .. } => [from, to].into_iter().for_each(change),
-        Call::Clear { target, .. } | Call::Prefetch { target, .. } => change(target),
-        Call::Launch { step, .. } | Call::Compute { step } => match step {
-            Step::Library(step) => {
-                step.inputs.iter_mut().for_each(change);
-                change(&mut step.output);
-                step.workspace.iter_mut().for_each(change);
-            }
-            Step::Own(step) => {
-                step.reads.iter_mut().chain(&mut step.writes).for_each(change);
-            }
-        },
-        _ => {}
-    }
 }

@@ -54,10 +54,11 @@ impl Patch {
             }
             if let Some((end, launch)) = open.filter(|&(end, _)| end == at) {
                 let captured = with.body.len() - launch - 1;
-                if let Some(Call::Replay { calls, .. }) = with.body.get_mut(launch) {
+                let launch = with.body.get_mut(launch).and_then(Call::launched_calls_mut);
+                if let Some(calls) = launch {
                     *calls = captured;
                 }
-                open = (end > at).then_some((end, launch));
+                open = None;
             }
             with.body.extend(self.after.remove(&at).unwrap_or_default());
             threads.resize(with.body.len(), thread);

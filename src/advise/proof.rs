@@ -64,7 +64,8 @@ fn follow(subject: &Subject, first: &Program, passes: u64) -> Left {
     let mut values = Values::before(program);
     program.setup.iter().for_each(|call| values.follow(program, call));
     let mut seen = Vec::new();
-    for call in (0..passes).flat_map(|_| &program.body) {
+    // Twice as often, so that a pass also begins with what one leaves.
+    for call in (0..2 * passes).flat_map(|_| &program.body) {
         if subject.is_recorded && call.stated_time().is_some() {
             let now: Vec<Segment> = read.iter().flat_map(|&id| values.of(program, id)).collect();
             if seen.last() != Some(&now) {

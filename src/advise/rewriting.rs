@@ -54,8 +54,12 @@ impl Place {
     pub fn gathered(places: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         for place in places {
-            let key = |one: &Self| (one.function.clone(), one.memory.clone(), one.bytes);
-            match found.iter_mut().find(|one| key(one) == key(&place)) {
+            let is_equal = |one: &&mut Self| {
+                one.bytes == place.bytes
+                    && one.memory == place.memory
+                    && one.function == place.function
+            };
+            match found.iter_mut().find(is_equal) {
                 Some(one) => one.times += place.times,
                 None => found.push(place),
             }

@@ -41,7 +41,7 @@ pub fn advise(
     let today = quick(&[&subject.program]).pop().expect("one forecast of one program")?;
     let today = today.makespan();
     let Singles { sure, open, mut no_gain } = singles(subject, today, &quick);
-    let steps = combined(subject, &sure, &quick);
+    let steps = combined(subject, &quick);
     let programs: Vec<&Program> = std::iter::once(&subject.program)
         .chain(sure.iter().chain(&open).chain(&steps).map(|tried| &tried.rewriting.program))
         .collect();
@@ -173,26 +173,41 @@ fn tried(remedy: Remedy, subject: &Subject, quick: &impl Quick) -> Result<Varian
     Ok(Variants { sure, open })
 }
 
-/// Adds remedies to the best one, each time the one that gains most, as long as one gains.
-fn combined(subject: &Subject, single: &[Tried], quick: &impl Quick) -> Vec<Tried> {
-    let Some(first) = single.first() else { return Vec::new() };
-    let mut steps = vec![Tried { rewriting: first.rewriting.clone(), ..*first }];
-    while steps.len() < Remedy::ALL.len() {
-        let last = steps.last().expect("one at least");
-        let now = Subject {
-            program: last.rewriting.program.clone(),
-            is_recorded: subject.is_recorded,
-            passes: last.passes,
-        };
-        let rest = Remedy::ALL.into_iter().filter(|one| steps.iter().all(|s| s.remedy != *one));
-        let found = rest.filter_map(|remedy| tried(remedy, &now, quick).ok()?.sure);
-        let Some(best) = found.min_by_key(|tried| tried.pass) else { break };
-        if gain(last.pass, best.pass) < LEAST_GAIN {
-            break;
+/// Adds remedies to the best one, each time the one that gains most, as long as one gains. Those
+/// that make several passes one body come last, since the others look at a pass.
+fn combined(subject: &Subject, quick: &impl Quick) -> Vec<Tried> {
+    let mut steps: Vec<Tried> = Vec::new();
+    for overlaps in [false, true] {
+        loop {
+            let last = steps.last();
+            let now = match last {
+                Some(last) => Subject {
+                    program: last.rewriting.program.clone(),
+                    is_recorded: subject.is_recorded,
+                    passes: last.passes,
+                },
+                None => subject.clone(),
+            };
+            let rest = Remedy::ALL.into_iter().filter(|remedy| {
+                let is_new = steps.iter().all(|step| step.remedy != *remedy);
+                is_new && (overlaps || !remedy.overlaps_passes())
+            });
+            let found = rest.filter_map(|remedy| tried(remedy, &now, quick).ok()?.sure);
+            let Some(best) = found.min_by_key(|tried| tried.pass) else { break };
+            let before = last.map_or_else(|| pass_of(&now, quick), |last| Some(last.pass));
+            if before.is_none_or(|before| gain(before, best.pass) < LEAST_GAIN) {
+                break;
+            }
+            steps.push(best);
         }
-        steps.push(best);
     }
     steps
+}
+
+/// The time of a pass of a program, without scatter.
+fn pass_of(subject: &Subject, quick: &impl Quick) -> Option<Span> {
+    let forecast = quick(&[&subject.program]).pop()?.ok()?;
+    Some(each(forecast.makespan(), subject.passes))
 }
 
 /// What one of several passes takes.

@@ -118,9 +118,10 @@ fn with_uses(program: &Program, used: impl Fn(StreamId) -> Vec<Slice>) -> Progra
     let mut with = program.clone();
     let mut known: BTreeMap<StreamId, Vec<Slice>> = BTreeMap::new();
     for call in &mut with.body {
-        let Call::Launch { stream, step: Step::Own(step) } = call else { continue };
+        let Some(stream) = call.stream() else { continue };
+        let Some(Step::Own(step)) = call.launched_mut() else { continue };
         if step.reads.is_empty() && step.writes.is_empty() {
-            let slices = known.entry(*stream).or_insert_with(|| used(*stream));
+            let slices = known.entry(stream).or_insert_with(|| used(stream));
             step.reads.clone_from(slices);
             step.writes.clone_from(slices);
         }

@@ -76,12 +76,17 @@ impl Values {
 
     /// Where some bytes are in a memory, if they begin where its contents change.
     pub fn find(&self, program: &Program, id: AllocationId, bytes: &[Segment]) -> Option<Slice> {
+        let first = bytes.first()?;
         let length = Bytes::new(bytes.iter().map(|one| one.length).sum());
-        let end = program.allocation(id).bytes;
-        let starts = self.memory[id.0].keys().map(|&at| Bytes::new(at));
-        let slices = starts.map(|offset| Slice { allocation: id, offset, length });
-        let mut fitting = slices.filter(|slice| slice.end() <= end).take(MOST_STARTS);
-        fitting.find(|slice| self.read(slice) == bytes)
+        let ranges = self.memory[id.0].iter().take(MOST_STARTS);
+        let mut alike = ranges.filter(|&(&at, &(_, value))| {
+            value.id == first.id && i128::from(at) - value.base == first.first
+        });
+        alike.find_map(|(&at, _)| {
+            let slice = Slice { allocation: id, offset: Bytes::new(at), length };
+            let fits = slice.end() <= program.allocation(id).bytes;
+            (fits && self.read(&slice) == bytes).then_some(slice)
+        })
     }
 
     fn write(&mut self, slice: &Slice, segments: &[Segment]) {

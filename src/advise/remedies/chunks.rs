@@ -4,9 +4,7 @@
 //! Kernels have to be of the library and work element by element: then a piece of the inputs is all
 //! that a piece of the output needs. Inputs that are read whole are not cut.
 
-use super::graph::in_stream;
 use super::prefetch::copy_stream;
-use crate::advise::generations::redirect;
 use crate::advise::missing_waits::with_needed_waits;
 use crate::advise::patch::Patch;
 use crate::advise::refusal::Refusal;
@@ -116,14 +114,14 @@ fn cut(subject: &Subject, runs: &[Range<usize>], pieces: u64) -> Rewriting {
 
 /// A piece of a call, in a stream.
 fn piece_of(call: &Call, length: Bytes, bytes: &Range<u64>, stream: StreamId) -> Call {
-    let mut piece = in_stream(call.clone(), stream);
+    let mut piece = call.clone().in_stream(stream);
     let cut = |slice: &mut Slice| {
         if slice.length == length {
             slice.offset = slice.offset + Bytes::new(bytes.start);
             slice.length = Bytes::new(bytes.end - bytes.start);
         }
     };
-    if let Call::Launch { step: Step::Library(step), .. } = &mut piece {
+    if let Some(Step::Library(step)) = piece.launched_mut() {
         let (kernel, arguments) = (step.kernel, step.arguments);
         for (at, input) in step.inputs.iter_mut().enumerate() {
             if kernel.whole(at, &arguments).is_none() {
@@ -132,7 +130,7 @@ fn piece_of(call: &Call, length: Bytes, bytes: &Range<u64>, stream: StreamId) ->
         }
         cut(&mut step.output);
     } else {
-        redirect(&mut piece, &cut);
+        piece.redirect(&cut);
     }
     piece
 }

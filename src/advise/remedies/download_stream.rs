@@ -1,7 +1,6 @@
 //! Copies results to the host in a stream of their own, so that the next step is computed
 //! meanwhile. What they are read from becomes two buffers that are used in turn, where that can be.
 
-use super::graph::in_stream;
 use super::prefetch::copy_stream;
 use crate::advise::generations::Generations;
 use crate::advise::missing_waits::with_needed_waits;
@@ -49,7 +48,7 @@ fn moved(subject: &Subject, passes: u64) -> Option<Rewriting> {
         sources.insert(source);
         places.push(Place::of(&subject.program, at, Some(source)));
         let copies = copy_stream(&mut program, stream, "downloads");
-        program.body[at] = in_stream(program.body[at].clone(), copies);
+        program.body[at] = program.body[at].clone().in_stream(copies);
     }
     for one in sources.iter().filter_map(|&id| Generations::of(subject, id)) {
         one.take_turns(&mut program);

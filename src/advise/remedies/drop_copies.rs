@@ -22,6 +22,10 @@ const MOST_GROUPS: usize = 2;
 
 pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     subject.check_waits()?;
+    // What a pass leaves is its result, though the next one writes over it.
+    if subject.passes > 1 {
+        return Err(Refusal::NothingRepeated);
+    }
     let mut found = Vec::new();
     if subject.is_recorded {
         for group in largest_groups(&subject.program, Direction::DeviceToHost, MOST_GROUPS) {
@@ -139,10 +143,11 @@ fn unread(program: &Program, dropped: &BTreeSet<usize>, inside: &[bool]) -> Vec<
     // What is written and never read in between is looked for from behind.
     let downloads: Vec<(usize, Slice)> = downloads.collect();
     let mut needed: Vec<Vec<[u64; 2]>> = vec![Vec::new(); program.allocations.len()];
-    let (mut found, mut next) = (Vec::new(), 0);
+    let mut found = Vec::new();
     // Twice, since the next pass may read what this one leaves.
     for _ in 0..2 {
-        (found, next) = (Vec::new(), downloads.len());
+        found.clear();
+        let mut next = downloads.len();
         for (ranges, one) in needed.iter_mut().zip(&program.allocations) {
             ranges.extend(one.holds.map(|_| [0, one.bytes.get()]));
         }

@@ -10,7 +10,7 @@ use crate::advise::refusal::Refusal;
 use crate::advise::rewriting::{Condition, Place, Rewriting};
 use crate::advise::subject::Subject;
 use crate::machine::StreamId;
-use crate::program::{Call, CopyBy, Program, StreamKind, StreamTraits};
+use crate::program::{Call, Program, StreamKind, StreamTraits};
 use std::ops::Range;
 
 /// The fewest calls that are worth a graph.
@@ -78,9 +78,9 @@ fn captured(program: &Program, runs: &[Range<usize>], through_work: bool) -> Rew
         let nodes: Vec<Call> = program.body[run.clone()].iter().filter(is_node).cloned().collect();
         places.push(Place { times: nodes.len() as u64, ..Place::of(program, run.start, None) });
         let captured = in_capture(&mut with, stream);
-        let moved = nodes.into_iter().map(|call| in_stream(call, captured));
+        let moved = nodes.into_iter().map(|call| call.in_stream(captured));
         let mut calls: Vec<Call> = moved.collect();
-        calls.insert(0, Call::Replay { stream: captured, calls: calls.len() });
+        calls.insert(0, Call::replay(captured, calls.len()));
         for at in run.clone() {
             patch.remove(at);
         }
@@ -112,15 +112,4 @@ pub(super) fn add_stream(program: &mut Program, traits: StreamTraits, name: &str
     program.streams.push(traits);
     program.stream_names.push(name.to_owned());
     StreamId(program.streams.len() - 1)
-}
-
-/// A call in another stream.
-pub(super) fn in_stream(mut call: Call, to: StreamId) -> Call {
-    match &mut call {
-        Call::Clear { stream, .. }
-        | Call::Copy { by: CopyBy::Stream(stream, _), .. }
-        | Call::Launch { stream, .. } => *stream = to,
-        _ => {}
-    }
-    call
 }

@@ -39,7 +39,7 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     let mut kept = patch.applied(program);
     let has = |call: &Call| program.setup.contains(call);
     let takes = taken.into_iter().map(Call::allocate).filter(|call| !has(call));
-    let pins = pinned.into_iter().map(Call::Pin).filter(|call| !has(call));
+    let pins = pinned.into_iter().map(Call::pin).filter(|call| !has(call));
     let calls: Vec<Call> = takes.chain(pins).collect();
     kept.setup.splice(0..0, calls);
     let kept = subject.rewritten(kept, 1);

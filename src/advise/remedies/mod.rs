@@ -49,6 +49,11 @@ words! {
 }
 
 impl Remedy {
+    /// Whether it may make several passes one body, so that they overlap.
+    pub const fn overlaps_passes(self) -> bool {
+        matches!(self, Self::Prefetch | Self::DownloadStream)
+    }
+
     /// What it makes of a program, in variants, the simplest first. They have yet to be proved.
     ///
     /// # Errors

@@ -5,7 +5,6 @@
 //! that are memory of their own become parts of one. Downloads are packed only if both sides lie
 //! next to each other.
 
-use crate::advise::generations::redirect;
 use crate::advise::missing_waits::with_needed_waits;
 use crate::advise::patch::Patch;
 use crate::advise::refusal::Refusal;
@@ -221,5 +220,5 @@ fn redirect_all(program: &mut Program, moved: &BTreeMap<AllocationId, Slice>) {
     };
     let gone = |call: &Call| call.allocation().is_some_and(|id| moved.contains_key(&id));
     program.setup.retain(|call| !gone(call));
-    program.setup.iter_mut().chain(&mut program.body).for_each(|call| redirect(call, &change));
+    program.setup.iter_mut().chain(&mut program.body).for_each(|call| call.redirect(&change));
 }

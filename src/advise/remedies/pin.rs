@@ -62,7 +62,7 @@ fn pinned(subject: &Subject, ids: &[AllocationId], waits_later: bool) -> Rewriti
     let mut program = subject.program.clone();
     program.move_host_memory(ids, HostMemory::Pinned);
     let registered = ids.iter().filter(|id| program.allocation(**id).holds.is_some());
-    let registered: Vec<Call> = registered.map(|&id| Call::Pin(id)).collect();
+    let registered: Vec<Call> = registered.map(|&id| Call::pin(id)).collect();
     program.setup.splice(0..0, registered);
     let places = places(&program, ids);
     let mut conditions = vec![Condition::SameMemory];

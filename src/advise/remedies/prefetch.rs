@@ -5,7 +5,7 @@
 //! writes its source only later. Waits of the host are put in anew, as late as they are needed. If
 //! the pass has one step, several passes make the body.
 
-use super::graph::{add_stream, in_stream};
+use super::graph::add_stream;
 use crate::advise::generations::Generations;
 use crate::advise::missing_waits::with_needed_waits;
 use crate::advise::patch::Patch;
@@ -82,7 +82,7 @@ fn prefetched(subject: &Subject, targets: &[AllocationId], passes: u64) -> Optio
             continue;
         }
         places.push(Place::of(&subject.program, at, Some(to.allocation)));
-        let moved = in_stream(program.body[at].clone(), copies);
+        let moved = program.body[at].clone().in_stream(copies);
         match moves.get(&at) {
             Some(&before) => {
                 patch.remove(at);

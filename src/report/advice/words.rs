@@ -13,15 +13,15 @@ pub(super) fn what(change: &Change) -> String {
     let calls: u64 = change.places.iter().map(|place| place.times).sum();
     match change.remedy {
         Remedy::Pin => format!("pin {memory}"),
-        Remedy::DeferWaits => format!("put off or drop {}", plural(calls, "wait")),
+        Remedy::DeferWaits => format!("defer or drop {}", plural(calls, "wait")),
         Remedy::KeepMemory => format!("keep {memory} from pass to pass"),
-        Remedy::DropCopies => format!("leave out the copy to {memory}"),
-        Remedy::Hoist => format!("copy to {memory} once, not in each pass"),
-        Remedy::Pack => format!("make one copy of {} to {memory}", plural(calls, "small one")),
-        Remedy::Prefetch => format!("upload the next {memory} while this one is used"),
+        Remedy::DropCopies => format!("drop the copy to {memory}"),
+        Remedy::Hoist => format!("copy once to {memory}, not in each pass"),
+        Remedy::Pack => format!("pack {} to {memory} into one", plural(calls, "copy")),
+        Remedy::Prefetch => format!("prefetch {memory} in a second stream"),
         Remedy::DownloadStream => format!("download {memory} in a stream of its own"),
-        Remedy::Chunks => format!("cut the copies of {memory} and their kernels into pieces"),
-        Remedy::Graph => format!("launch {} as graphs", plural(calls, "call")),
+        Remedy::Chunks => format!("cut the copies of {memory} and their kernels into chunks"),
+        Remedy::Graph => format!("graph of {}", plural(calls, "call")),
     }
 }
 
