@@ -52,7 +52,7 @@ impl Patch {
             if let Some(calls) = call.launched_calls() {
                 open = Some((at + calls, begun));
             }
-            if let Some((end, launch)) = open.filter(|&(end, _)| end == at) {
+            if let Some((_, launch)) = open.filter(|&(end, _)| end == at) {
                 let captured = with.body.len() - launch - 1;
                 let launch = with.body.get_mut(launch).and_then(Call::launched_calls_mut);
                 if let Some(calls) = launch {

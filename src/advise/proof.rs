@@ -38,6 +38,7 @@ fn is_proved(before: &Subject, after: &Rewriting) -> bool {
 #[derive(PartialEq)]
 struct Left {
     seen: Vec<Vec<Segment>>,
+    /// After some passes, and after as many again.
     at_the_end: Vec<Vec<Segment>>,
 }
 
@@ -63,18 +64,21 @@ fn follow(subject: &Subject, first: &Program, passes: u64) -> Left {
     let read: Vec<AllocationId> = lasting.iter().copied().filter(|id| copied[1][id.0]).collect();
     let mut values = Values::before(program);
     program.setup.iter().for_each(|call| values.follow(program, call));
-    let mut seen = Vec::new();
-    // Twice as often, so that a pass also begins with what one leaves.
-    for call in (0..2 * passes).flat_map(|_| &program.body) {
-        if subject.is_recorded && call.stated_time().is_some() {
-            let now: Vec<Segment> = read.iter().flat_map(|&id| values.of(program, id)).collect();
-            if seen.last() != Some(&now) {
-                seen.push(now);
+    let (mut seen, mut at_the_end) = (Vec::new(), Vec::new());
+    // Twice, since a pass also begins with what one leaves.
+    for _ in 0..2 {
+        for call in (0..passes).flat_map(|_| &program.body) {
+            if subject.is_recorded && call.stated_time().is_some() {
+                let now = read.iter().flat_map(|&id| values.of(program, id));
+                let now: Vec<Segment> = now.collect();
+                if seen.last() != Some(&now) {
+                    seen.push(now);
+                }
+            } else {
+                values.follow(program, call);
             }
-        } else {
-            values.follow(program, call);
         }
+        at_the_end.extend(lasting.iter().map(|&id| values.of(program, id)));
     }
-    let at_the_end = lasting.iter().map(|&id| values.of(program, id)).collect();
     Left { seen, at_the_end }
 }

@@ -83,6 +83,7 @@ words! {
         Unchanged = "the bytes do not change from pass to pass",
         NobodyReads = "nobody reads the bytes on the host",
         OnlyIssues = "between these calls, the host does nothing but prepare the next one",
+        KernelsUsePointers = "kernels use the memory that they have pointers to, and no other",
         KernelsUseAll = "kernels use the memory of their own stream, as the trace names none",
     }
 }

@@ -183,8 +183,8 @@ fn combined(subject: &Subject, quick: &impl Quick) -> Vec<Tried> {
             let now = match last {
                 Some(last) => Subject {
                     program: last.rewriting.program.clone(),
-                    is_recorded: subject.is_recorded,
                     passes: last.passes,
+                    ..subject.clone()
                 },
                 None => subject.clone(),
             };

@@ -1,6 +1,7 @@
 //! The program to advise on, and how much is known of it.
 
 use super::refusal::Refusal;
+use super::rewriting::Condition;
 use crate::kernels::Geometry;
 use crate::machine::StreamId;
 use crate::program::{AllocationId, Call, OwnStep, Place, Program, Slice, Step, check_hazards};
@@ -18,6 +19,8 @@ pub struct Subject {
     /// Whether it was recorded: what its kernels use is then not known, and whatever the host does
     /// between two calls may read what was copied to it.
     pub is_recorded: bool,
+    /// Whether its memory is known by addresses: kernels then use what their pointers point to.
+    pub by_address: bool,
     /// How many passes of the program as it was its body makes.
     pub passes: u64,
 }
@@ -25,19 +28,34 @@ pub struct Subject {
 impl Subject {
     /// A program that a scenario spells out.
     pub fn spelled(program: Program) -> Self {
-        Self { program, is_recorded: false, passes: 1 }
+        Self { program, is_recorded: false, by_address: true, passes: 1 }
     }
 
     /// A program that a trace was turned into. Its kernels count as reading and writing all device
     /// memory that it uses; if its own order of calls then has a race, all that their stream uses.
     pub fn recorded(program: Program) -> Self {
         let whole = |_: StreamId| true;
-        let subject = |program| Self { program, is_recorded: true, passes: 1 };
+        let subject = |program| Self { program, is_recorded: true, by_address: false, passes: 1 };
         let all = subject(with_uses(&program, |_| used_in(&program, &whole)));
         if check_hazards(&all.with_host_reads()).is_ok() {
             return all;
         }
         subject(with_uses(&program, |stream| used_in(&program, &|other| other == stream)))
+    }
+
+    /// A program that a recording was turned into, with its memory known by addresses. `None` if
+    /// nothing orders two of its calls that use the same memory, as far as that shows.
+    pub fn addressed(program: Program) -> Option<Self> {
+        let subject = Self { by_address: true, ..Self::recorded(program) };
+        check_hazards(&subject.with_host_reads()).is_ok().then_some(subject)
+    }
+
+    /// What has to be true of what kernels use.
+    pub(super) fn about_kernels(&self) -> Option<Condition> {
+        self.is_recorded.then_some(match self.by_address {
+            true => Condition::KernelsUsePointers,
+            false => Condition::KernelsUseAll,
+        })
     }
 
     /// The program in another form.

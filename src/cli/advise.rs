@@ -166,17 +166,29 @@ fn of_trace(path: &Path) -> Result<Asked, Failure> {
         None => 0..trace.calls.len(),
     };
     let name = import::stem(path);
-    let spelled = trace.spelled(&name, calls, Spelling::default());
+    let as_spelled = |by_address| {
+        let how = Spelling { by_address, ..Spelling::default() };
+        let spelled = trace.spelled(&name, calls.clone(), how);
+        program_of(path, &name, &spelled.text).map(|program| (program, spelled.recorded))
+    };
+    // Where addresses show a race, memory is told apart by streams alone.
+    let (program, recorded) = as_spelled(true)?;
+    let subject = match Subject::addressed(program).filter(|_| trace.has_addresses()) {
+        Some(subject) => subject,
+        None => Subject::recorded(as_spelled(false)?.0),
+    };
+    Ok(Asked { name, subject, others: Vec::new(), recorded: Some(recorded) })
+}
+
+/// The program of a trace that was spelled out.
+fn program_of(path: &Path, name: &str, text: &str) -> Result<Program, Failure> {
     let unfit = |why: String| {
         Failure::refused(
             format!("{} cannot be read as a program: {why}", path.display()),
             "`hallway explain` says what is in it",
         )
     };
-    let workload =
-        Workload::from_toml(&name, &spelled.text).map_err(|error| unfit(error.to_string()))?;
+    let workload = Workload::from_toml(name, text).map_err(|error| unfit(error.to_string()))?;
     let program = workload.programs.into_iter().next();
-    let program = program.ok_or_else(|| unfit("no call asks a GPU for anything".to_owned()))?;
-    let recorded = Some(spelled.recorded);
-    Ok(Asked { name, subject: Subject::recorded(program), others: Vec::new(), recorded })
+    program.ok_or_else(|| unfit("no call asks a GPU for anything".to_owned()))
 }

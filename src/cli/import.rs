@@ -53,8 +53,11 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let trace = read_trace(path)?;
     let pass = trace.pass();
     let calls = arguments.calls(&trace, pass.as_ref())?;
-    let how =
-        Spelling { each_kernel: arguments.measured, each_call: table.is_some(), pinned: false };
+    let how = Spelling {
+        each_kernel: arguments.measured,
+        each_call: table.is_some(),
+        ..Spelling::default()
+    };
     let spelled = trace.spelled(&stem(path), calls, how);
     check(path, &spelled)?;
     eprint!("{}", traced::imported(&trace, pass.as_ref(), &spelled));

@@ -13,12 +13,18 @@ use hallway::scenario::Workload;
 use hallway::simulate::{Draws, Tally};
 
 /// The workload of a scenario with one program: these buffers, memory and calls.
+#[track_caller]
 fn workload(buffers: &str, memory: &str, setup: &str, calls: &str) -> Workload {
+    read(buffers, memory, setup, calls).unwrap_or_else(|error| panic!("{error}\n{calls}"))
+}
+
+/// The workload, or why a scenario cannot have such a program.
+fn read(buffers: &str, memory: &str, setup: &str, calls: &str) -> Result<Workload, String> {
     let text = format!(
         "schema_version = 1\nname = \"drawn\"\nquestion = \"?\"\nbuffer = [{buffers}]\n\
          [[program]]\nname = \"p\"\nmemory = [{memory}]\nsetup = [{setup}]\ncalls = [{calls}]\n"
     );
-    Workload::from_toml("drawn.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Workload::from_toml("drawn.toml", &text).map_err(|error| error.to_string())
 }
 
 fn subject(workload: &Workload) -> Subject {

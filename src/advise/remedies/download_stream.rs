@@ -57,7 +57,8 @@ fn moved(subject: &Subject, passes: u64) -> Option<Rewriting> {
     let program = with_needed_waits(&moved, |_| true);
     let mut conditions = Vec::new();
     if subject.is_recorded {
-        conditions.extend([Condition::SourceKept, Condition::KernelsUseAll]);
+        conditions.push(Condition::SourceKept);
+        conditions.extend(subject.about_kernels());
     }
     if passes > 1 {
         conditions.push(Condition::PassesOverlap);

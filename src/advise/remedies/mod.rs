@@ -1,6 +1,8 @@
 //! The remedies, one file each: where each applies, and what it makes of a program.
 //!
-//! Each returns variants, the simplest first. None of them knows what anything costs.
+//! Each returns variants, the simplest first.
+//!
+//! Invariant: none of them knows what anything costs. What they return has yet to be proved.
 
 mod chunks;
 mod defer_waits;

@@ -155,11 +155,8 @@ fn through_a_buffer(subject: &Subject, runs: &[&Run]) -> Option<Rewriting> {
     redirect_all(&mut changed.program, &moved);
     let waits_inside = subject.is_recorded;
     let program = with_needed_waits(&changed, |at| waits_inside && is_idle(&changed.program, at));
-    let conditions = if subject.is_recorded {
-        vec![Condition::SourceKept, Condition::KernelsUseAll]
-    } else {
-        Vec::new()
-    };
+    let kept = subject.is_recorded.then_some(Condition::SourceKept);
+    let conditions = kept.into_iter().chain(subject.about_kernels()).collect();
     Some(Rewriting { program, passes: 1, places, conditions })
 }
 

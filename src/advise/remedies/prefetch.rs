@@ -58,11 +58,12 @@ fn prefetched(subject: &Subject, targets: &[AllocationId], passes: u64) -> Optio
         let filled = one.filled(&program);
         for pair in filled.windows(2) {
             let Some(used_at) = pair[0].used_at else { continue };
-            for &upload in &pair[1].uploads {
-                if may_come_early(&subject.program, used_at, upload) {
-                    moves.insert(upload, used_at);
-                }
-            }
+            // Uploads of a generation may overlap, so they stay in their order.
+            let early = pair[1]
+                .uploads
+                .iter()
+                .take_while(|&&upload| may_come_early(&subject.program, used_at, upload));
+            moves.extend(early.map(|&upload| (upload, used_at)));
         }
     }
     if moves.is_empty() {
@@ -95,7 +96,8 @@ fn prefetched(subject: &Subject, targets: &[AllocationId], passes: u64) -> Optio
     let program = with_needed_waits(&moved, |_| true);
     let mut conditions = Vec::new();
     if subject.is_recorded {
-        conditions.extend([Condition::NextIsReady, Condition::KernelsUseAll]);
+        conditions.push(Condition::NextIsReady);
+        conditions.extend(subject.about_kernels());
     }
     if passes > 1 {
         conditions.push(Condition::PassesOverlap);

@@ -8,14 +8,16 @@
 //! Invariant: no start and no end that was recorded on a GPU stands in what is written, so that
 //! comparing the two means something.
 
+mod blocks;
 mod kernels;
 mod memory;
 mod naming;
 
+use self::blocks::{Blocks, Space, space};
 use self::kernels::Kernels;
 use self::memory::Memory;
 use self::naming::{CAPTURED, Streams, Threads};
-use super::{CallKind, MemoryKind, StreamKey, Trace, WorkKind};
+use super::{CallKind, DeviceWork, MemoryKind, StreamKey, Trace, WorkKind};
 use crate::units::{Bytes, Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -31,6 +33,9 @@ pub struct Spelling {
     pub each_call: bool,
     /// Puts pageable memory into pinned memory.
     pub pinned: bool,
+    /// Names memory by its addresses, where the trace has them: which calls use the same memory is
+    /// then known.
+    pub by_address: bool,
 }
 
 /// A part of a trace as a scenario.
@@ -95,6 +100,7 @@ struct Writer<'t> {
     asked_for: Vec<Vec<usize>>,
     kernels: Kernels<'t>,
     memory: Memory,
+    blocks: Blocks,
     streams: Streams,
     threads: Threads<'t>,
     recorded_events: BTreeSet<u64>,
@@ -113,6 +119,10 @@ impl<'t> Writer<'t> {
     fn new(trace: &'t Trace, calls: &[usize], how: Spelling) -> Self {
         let asked_for = trace.asked_for();
         let works = calls.iter().flat_map(|&at| &asked_for[at]);
+        let blocks = match how.by_address {
+            true => Blocks::of(trace, calls, &asked_for),
+            false => Blocks::default(),
+        };
         let gpus: BTreeSet<u32> = works.map(|&work| trace.work[work].stream.device).collect();
         Self {
             trace,
@@ -120,6 +130,7 @@ impl<'t> Writer<'t> {
             how,
             kernels: Kernels::of(trace, how.each_kernel),
             memory: Memory::default(),
+            blocks,
             streams: Streams::of(trace),
             threads: Threads::of(trace, calls, &asked_for),
             asked_for,
@@ -259,14 +270,17 @@ impl<'t> Writer<'t> {
         let line = match &work.kind {
             WorkKind::Kernel { .. } => {
                 let (name, elements) = self.kernels.launched(work);
-                format!("launch = \"{name}\", reads = [], writes = [], elements = {elements}")
+                let used = self.used_by(work);
+                let uses = format!("reads = [{used}], writes = [{used}]");
+                format!("launch = \"{name}\", {uses}, elements = {elements}")
             }
             WorkKind::Copy { from, to, bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
-                let [from, to] = self.sides(stream, [*from, *to], *bytes);
+                let [from, to] = self.sides(work, stream, [*from, *to], *bytes);
                 format!("copy = \"{from}\", to = \"{to}\"")
             }
             WorkKind::Clear { bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
-                let target = self.memory.device(stream, *bytes, false);
+                let target = self.cleared(work, *bytes);
+                let target = target.unwrap_or_else(|| self.memory.device(stream, *bytes, false));
                 format!("clear = \"{target}\"")
             }
             WorkKind::Copy { .. } | WorkKind::Clear { .. } => return None,
@@ -275,11 +289,44 @@ impl<'t> Writer<'t> {
         Some(format!("{line}, stream = \"{}\"", self.streams.name(stream)))
     }
 
+    /// The blocks that a kernel's pointers point into, as a list.
+    fn used_by(&mut self, work: &DeviceWork) -> String {
+        let call = work.call.map(|at| &self.trace.calls[at].kind);
+        let Some(CallKind::Launch { pointers, .. }) = call else { return String::new() };
+        let device = Space::Device(work.stream.device);
+        let used = pointers.iter().filter_map(|&one| self.blocks.whole(device, one));
+        let used: BTreeSet<String> = used.map(|name| format!("\"{name}\"")).collect();
+        used.into_iter().collect::<Vec<_>>().join(", ")
+    }
+
+    /// What a memset clears, by its address.
+    fn cleared(&mut self, work: &DeviceWork, bytes: Bytes) -> Option<String> {
+        let call = work.call.map(|at| &self.trace.calls[at].kind);
+        let Some(CallKind::Clear { target: Some(target), .. }) = call else { return None };
+        self.blocks.range(Space::Device(work.stream.device), *target, bytes)
+    }
+
     /// The ranges of memory that a copy goes from and to.
-    fn sides(&mut self, stream: StreamKey, kinds: [MemoryKind; 2], bytes: Bytes) -> [String; 2] {
+    fn sides(
+        &mut self,
+        work: &DeviceWork,
+        stream: StreamKey,
+        kinds: [MemoryKind; 2],
+        bytes: Bytes,
+    ) -> [String; 2] {
         let is_inside = !kinds.into_iter().any(MemoryKind::is_on_host);
+        let call = work.call.map(|at| &self.trace.calls[at].kind);
+        let addresses = match call {
+            Some(CallKind::Copy { places, .. }) => [places.from, places.to],
+            _ => [None; 2],
+        };
         let mut side = |second: bool| {
             let kind = kinds[usize::from(second)];
+            let space = space(kind, work.stream.device);
+            let address = addresses[usize::from(second)];
+            if let Some(range) = address.and_then(|one| self.blocks.range(space, one, bytes)) {
+                return range;
+            }
             if !kind.is_on_host() {
                 return self.memory.device(stream, bytes, second && is_inside);
             }
@@ -313,7 +360,7 @@ impl<'t> Writer<'t> {
         let _ = writeln!(text, "[process]\nstate = \"running\"\n");
         text += &self.kernels.tables();
         text += "[[program]]\nname = \"as recorded\"\nmemory = [\n";
-        for table in self.memory.tables() {
+        for table in self.memory.tables().chain(self.blocks.tables()) {
             let _ = writeln!(text, "    {table},");
         }
         text += "]\nstreams = [\n";

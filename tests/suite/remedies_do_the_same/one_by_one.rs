@@ -15,7 +15,8 @@ const PINNED: &str = r#"
 const ONE: &str = r#"
     { name = "x", type = "f32", elements = 16384, home = "host", host = { memory = "pinned" } }"#;
 const DEVICE: &str = r#"
-    { name = "a", kind = "device", size = "64 KiB" }, { name = "b", kind = "device", size = "64 KiB" }"#;
+    { name = "a", kind = "device", size = "64 KiB" },
+    { name = "b", kind = "device", size = "64 KiB" }"#;
 
 /// There, a kernel, and back, in one stream.
 const ROUND_TRIP: &str = r#"
