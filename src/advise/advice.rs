@@ -31,9 +31,11 @@ pub struct Advice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimedRange {
+    /// The predicted time.
     pub predicted_ns: Span,
-    /// Ends of the range that is made to hold the true time nine times out of ten.
+    /// Low end of the range that is made to hold the true time nine times out of ten.
     pub low_ns: Span,
+    /// Its high end.
     pub high_ns: Span,
 }
 
@@ -55,6 +57,7 @@ pub struct Breakdown {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
+    /// The remedy.
     pub remedy: Remedy,
     /// What it changes, the largest first.
     pub places: Vec<Place>,
@@ -62,9 +65,11 @@ pub struct Change {
     pub conditions: Vec<Condition>,
     /// Time of a pass with the change, and with those before it in a combination.
     pub time: TimedRange,
-    /// How many times as fast as today, with the range of that gain.
+    /// How many times as fast as today.
     pub factor: f64,
+    /// The range that is made to hold the true factor nine times out of ten.
     pub factor_range: [f64; 2],
+    /// What it takes besides what the program takes today.
     pub takes: Takes,
 }
 
@@ -72,8 +77,11 @@ pub struct Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Takes {
+    /// Page-locked host memory.
     pub pinned_bytes: Bytes,
+    /// Memory of the GPU.
     pub device_bytes: Bytes,
+    /// Streams.
     pub streams: u64,
     /// How much longer the set-up takes, once. `null` if the profile does not know.
     pub once_ns: Option<Span>,
@@ -95,23 +103,16 @@ pub struct Combination {
     pub takes: Takes,
 }
 
-/// A remedy that does not help.
+/// A remedy that does not help by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoGain {
+    /// The remedy.
     pub remedy: Remedy,
-    pub why: WhyNot,
-}
-
-/// Why a remedy does not help.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum WhyNot {
-    /// It does not apply.
-    Refused(Refusal),
-    /// It applies, and this is how many times as fast the program gets.
-    Gains(f64),
-    /// It gains nothing by itself, but belongs to the best combination.
-    OnlyCombined(f64),
+    /// Why it does not apply. `null` if it does.
+    pub refusal: Option<Refusal>,
+    /// How many times as fast the program gets with it. `null` if it does not apply.
+    pub factor: Option<f64>,
+    /// Whether the best combination has it.
+    pub is_combined: bool,
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// pass [`Subject::check_waits`].
 pub(super) fn with_needed_waits(subject: &Subject, is_removed: impl Fn(usize) -> bool) -> Program {
     let removed = without(subject, is_removed);
-    let lacking = Subject { program: removed, ..*subject };
+    let lacking = subject.rewritten(removed, 1);
     let missing = missing_orders(&lacking.with_host_reads());
     let program = &lacking.program;
     let spots = Spots::of(program);

@@ -22,7 +22,7 @@ mod subject;
 mod unrolled;
 mod values;
 
-pub use advice::{Advice, Breakdown, Change, Combination, NoGain, Takes, TimedRange, WhyNot};
+pub use advice::{Advice, Breakdown, Change, Combination, NoGain, Takes, TimedRange};
 pub use proof::proved;
 pub use refusal::Refusal;
 pub use remedies::Remedy;

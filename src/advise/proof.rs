@@ -24,7 +24,7 @@ fn is_proved(before: &Subject, after: &Rewriting) -> bool {
     let rewritten = before.rewritten(after.program.clone(), after.passes);
     let is_sound =
         after.program.check().is_ok() && check_hazards(&rewritten.with_host_reads()).is_ok();
-    let on_data = [Condition::Unchanged, Condition::NobodyReads];
+    let on_data = [Condition::Unchanged, Condition::OnlyRead, Condition::NobodyReads];
     let depends = after.conditions.iter().any(|one| on_data.contains(one));
     // Whoever reads later sees what is there at the end of the pass.
     let later = after.conditions.contains(&Condition::ReadLater);

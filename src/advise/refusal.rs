@@ -14,6 +14,7 @@ words! {
         WaitsAreNeeded = "the host uses what it waits for, directly after each wait",
         NothingTaken = "no memory is taken, renewed or pinned in the pass",
         NothingRepeated = "no copy brings bytes that are already there, and all results are used",
+        BytesDiffer = "the bytes that are copied differ from pass to pass",
         NoRunOfCopies = "no small copies follow each other",
         NoUpload = "nothing is copied to the GPU",
         NoDownload = "nothing is copied to the host",

@@ -81,6 +81,7 @@ words! {
         PassesOverlap = "the host starts the next pass before it has the results of this one",
         NextIsReady = "the host has the next data ready one step earlier",
         Unchanged = "the bytes do not change from pass to pass",
+        OnlyRead = "kernels only read it: its bytes were equal in all recorded passes",
         NobodyReads = "nobody reads the bytes on the host",
         OnlyIssues = "between these calls, the host does nothing but prepare the next one",
         KernelsUsePointers = "kernels use the memory that they have pointers to, and no other",
@@ -92,7 +93,14 @@ impl Condition {
     /// Whether somebody has to look at the program to know it. The others are met by writing the
     /// change as it should be written.
     pub const fn is_open(self) -> bool {
-        matches!(self, Self::Unchanged | Self::NobodyReads | Self::ReadLater | Self::OnlyIssues)
+        matches!(
+            self,
+            Self::Unchanged
+                | Self::OnlyRead
+                | Self::NobodyReads
+                | Self::ReadLater
+                | Self::OnlyIssues
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tries every remedy by itself, then the best with others on top.
 
-use super::advice::{Advice, Breakdown, Change, Combination, NoGain, Takes, TimedRange, WhyNot};
+use super::advice::{Advice, Breakdown, Change, Combination, NoGain, Takes, TimedRange};
 use super::proof::proved;
 use super::refusal::Refusal;
 use super::remedies::Remedy;
@@ -93,13 +93,7 @@ pub fn advise(
 /// Says of remedies without a gain of their own that they are in the best combination.
 fn note_combined(no_gain: &mut [NoGain], best: Option<&Combination>) {
     let is_in = |remedy| best.is_some_and(|best| best.steps.iter().any(|one| one.remedy == remedy));
-    for one in no_gain.iter_mut().filter(|one| is_in(one.remedy)) {
-        let factor = match one.why {
-            WhyNot::Gains(factor) => factor,
-            _ => 1.0,
-        };
-        one.why = WhyNot::OnlyCombined(factor);
-    }
+    no_gain.iter_mut().for_each(|one| one.is_combined = is_in(one.remedy));
 }
 
 /// What each remedy does by itself.
@@ -118,7 +112,8 @@ fn singles(subject: &Subject, today: Span, quick: &impl Quick) -> Singles {
         let Variants { sure, open } = match tried(remedy, subject, quick) {
             Ok(variants) => variants,
             Err(refusal) => {
-                found.no_gain.push(NoGain { remedy, why: WhyNot::Refused(refusal) });
+                let (refusal, factor, is_combined) = (Some(refusal), None, false);
+                found.no_gain.push(NoGain { remedy, refusal, factor, is_combined });
                 continue;
             }
         };
@@ -132,8 +127,8 @@ fn singles(subject: &Subject, today: Span, quick: &impl Quick) -> Singles {
             Some(one) => found.sure.push(one),
             None if has_more => {}
             None => {
-                let why = WhyNot::Gains(sure_gain.unwrap_or(1.0));
-                found.no_gain.push(NoGain { remedy, why });
+                let (refusal, factor, is_combined) = (None, sure_gain.or(Some(1.0)), false);
+                found.no_gain.push(NoGain { remedy, refusal, factor, is_combined });
             }
         }
     }
@@ -174,10 +169,10 @@ fn tried(remedy: Remedy, subject: &Subject, quick: &impl Quick) -> Result<Varian
 }
 
 /// Adds remedies to the best one, each time the one that gains most, as long as one gains. Those
-/// that make several passes one body come last, since the others look at a pass.
+/// that give the program another shape come last, since the others look at a pass as it is.
 fn combined(subject: &Subject, quick: &impl Quick) -> Vec<Tried> {
     let mut steps: Vec<Tried> = Vec::new();
-    for overlaps in [false, true] {
+    for reshapes in [false, true] {
         loop {
             let last = steps.last();
             let now = match last {
@@ -190,7 +185,7 @@ fn combined(subject: &Subject, quick: &impl Quick) -> Vec<Tried> {
             };
             let rest = Remedy::ALL.into_iter().filter(|remedy| {
                 let is_new = steps.iter().all(|step| step.remedy != *remedy);
-                is_new && (overlaps || !remedy.overlaps_passes())
+                is_new && (reshapes || !remedy.reshapes())
             });
             let found = rest.filter_map(|remedy| tried(remedy, &now, quick).ok()?.sure);
             let Some(best) = found.min_by_key(|tried| tried.pass) else { break };

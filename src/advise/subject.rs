@@ -23,19 +23,24 @@ pub struct Subject {
     pub by_address: bool,
     /// How many passes of the program as it was its body makes.
     pub passes: u64,
+    /// For copies of the body, by their positions, whether they were recorded to bring equal bytes
+    /// in all passes. What is not known is left out.
+    pub unchanged: BTreeMap<usize, bool>,
 }
 
 impl Subject {
     /// A program that a scenario spells out.
     pub fn spelled(program: Program) -> Self {
-        Self { program, is_recorded: false, by_address: true, passes: 1 }
+        let unchanged = BTreeMap::new();
+        Self { program, is_recorded: false, by_address: true, passes: 1, unchanged }
     }
 
     /// A program that a trace was turned into. Its kernels count as reading and writing all device
     /// memory that it uses; if its own order of calls then has a race, all that their stream uses.
     pub fn recorded(program: Program) -> Self {
         let whole = |_: StreamId| true;
-        let subject = |program| Self { program, is_recorded: true, by_address: false, passes: 1 };
+        let subject =
+            |program| Self { is_recorded: true, by_address: false, ..Self::spelled(program) };
         let all = subject(with_uses(&program, |_| used_in(&program, &whole)));
         if check_hazards(&all.with_host_reads()).is_ok() {
             return all;
@@ -60,7 +65,8 @@ impl Subject {
 
     /// The program in another form.
     pub fn rewritten(&self, program: Program, passes: u64) -> Self {
-        Self { program, passes: self.passes * passes, ..*self }
+        let (passes, unchanged) = (self.passes * passes, BTreeMap::new());
+        Self { program, passes, unchanged, ..*self }
     }
 
     /// The program with calls at equal positions in which it shows that the host may read what was

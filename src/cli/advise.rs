@@ -9,9 +9,10 @@ use crate::advise::{Remedy, Subject, advise};
 use crate::program::Program;
 use crate::report::{AdviceReport, json};
 use crate::scenario::Workload;
-use crate::trace::{self, Spelling};
+use crate::trace::{self, Spelled, Spelling, Trace};
 use crate::units::Span;
 use clap::{Args, ValueHint};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Shown below the arguments.
@@ -161,7 +162,8 @@ fn chosen(workload: &Workload, named: Option<&str>) -> Result<usize, Failure> {
 /// The usual pass of a trace's loop, or all of it.
 fn of_trace(path: &Path) -> Result<Asked, Failure> {
     let trace = import::read_trace(path)?;
-    let calls = match trace.pass() {
+    let pass = trace.pass();
+    let calls = match &pass {
         Some(pass) => pass.turns[pass.steady][0]..pass.turns[pass.steady][1],
         None => 0..trace.calls.len(),
     };
@@ -169,15 +171,38 @@ fn of_trace(path: &Path) -> Result<Asked, Failure> {
     let as_spelled = |by_address| {
         let how = Spelling { by_address, ..Spelling::default() };
         let spelled = trace.spelled(&name, calls.clone(), how);
-        program_of(path, &name, &spelled.text).map(|program| (program, spelled.recorded))
+        program_of(path, &name, &spelled.text).map(|program| (program, spelled))
     };
     // Where addresses show a race, memory is told apart by streams alone.
-    let (program, recorded) = as_spelled(true)?;
-    let subject = match Subject::addressed(program).filter(|_| trace.has_addresses()) {
-        Some(subject) => subject,
-        None => Subject::recorded(as_spelled(false)?.0),
+    let (program, spelled) = as_spelled(true)?;
+    let recorded = spelled.recorded;
+    let addressed = Subject::addressed(program).filter(|_| trace.has_addresses());
+    let (mut subject, spelled) = match addressed {
+        Some(subject) => (subject, spelled),
+        None => {
+            let (program, spelled) = as_spelled(false)?;
+            (Subject::recorded(program), spelled)
+        }
     };
+    let unchanged = pass.map(|pass| trace.unchanged_copies(&pass)).unwrap_or_default();
+    subject.unchanged = by_position(&trace, &subject.program, &spelled, &unchanged);
     Ok(Asked { name, subject, others: Vec::new(), recorded: Some(recorded) })
+}
+
+/// What is known of calls of a trace, by the positions of the program's calls that they became.
+fn by_position(
+    trace: &Trace,
+    program: &Program,
+    spelled: &Spelled,
+    of_calls: &BTreeMap<usize, bool>,
+) -> BTreeMap<usize, bool> {
+    let asks = program.body.iter().enumerate().filter(|(_, call)| {
+        call.is_launch() || call.is_clear() || call.route().is_some() || call.works_on_cpu()
+    });
+    let both = asks.zip(&spelled.asked);
+    let known =
+        both.filter_map(|((at, _), &work)| Some((at, *of_calls.get(&trace.work[work].call?)?)));
+    known.collect()
 }
 
 /// The program of a trace that was spelled out.

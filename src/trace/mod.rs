@@ -22,6 +22,7 @@ mod read;
 mod recording;
 mod requests;
 mod spell;
+mod unchanged;
 mod value;
 
 pub use error::TraceError;

@@ -3,6 +3,7 @@
 
 mod drawn;
 mod one_by_one;
+mod recorded;
 
 use super::predicted::calibrated;
 use hallway::advise::{Advice, Remedy, Rewriting, Subject, advise, proved};

@@ -51,9 +51,9 @@ words! {
 }
 
 impl Remedy {
-    /// Whether it may make several passes one body, so that they overlap.
-    pub const fn overlaps_passes(self) -> bool {
-        matches!(self, Self::Prefetch | Self::DownloadStream)
+    /// Whether it gives a program another shape: more streams, several passes in one body, graphs.
+    pub const fn reshapes(self) -> bool {
+        matches!(self, Self::Prefetch | Self::DownloadStream | Self::Chunks | Self::Graph)
     }
 
     /// What it makes of a program, in variants, the simplest first. They have yet to be proved.

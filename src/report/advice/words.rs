@@ -1,7 +1,7 @@
 //! What a change is, what it takes, and why a remedy does not help, in words.
 
-use crate::advise::{Breakdown, Change, NoGain, Place, Remedy, Takes, WhyNot};
-use crate::report::words::{fine_percent, joined, percent, plural, times};
+use crate::advise::{Breakdown, Change, NoGain, Place, Remedy, Takes};
+use crate::report::words::{fine_percent, joined, longer, percent, plural};
 use crate::units::{Bytes, Span};
 
 /// Memories that a title names.
@@ -78,18 +78,24 @@ fn parts(takes: &Takes) -> Vec<String> {
 
 /// Why a remedy does not help a program that spends its time so.
 pub(super) fn little(one: &NoGain, of: &Breakdown) -> String {
-    match one.why {
-        WhyNot::Refused(refusal) => refusal.to_string(),
-        WhyNot::Gains(factor) if factor >= 1.0 => {
-            format!("gains {}: {}", fine_percent(1.0 - 1.0 / factor), cause(one.remedy, of))
-        }
-        WhyNot::Gains(factor) => {
-            let longer = times(1.0 / factor.max(1e-9));
-            format!("{longer} times as long: {}", cause(one.remedy, of))
-        }
-        WhyNot::OnlyCombined(_) => "only together with the others above".to_owned(),
+    if let Some(refusal) = one.refusal.filter(|_| !one.is_combined) {
+        return refusal.to_string();
     }
+    let Some(factor) = one.factor.filter(|_| !one.is_combined) else {
+        return "only together with the others above".to_owned();
+    };
+    let gains = match factor {
+        NOTHING.. => format!("gains {}", fine_percent(1.0 - 1.0 / factor)),
+        LONGER.. => "gains nothing".to_owned(),
+        _ => longer(1.0 / factor.max(1e-9)),
+    };
+    format!("{gains}: {}", cause(one.remedy, of))
 }
+
+/// A program that gets so many times as fast gains nothing to speak of.
+const NOTHING: f64 = 1.0005;
+/// A program that gets less fast than this takes longer.
+const LONGER: f64 = 0.995;
 
 /// What keeps a remedy from gaining more.
 fn cause(remedy: Remedy, of: &Breakdown) -> String {

@@ -1,7 +1,7 @@
 //! For each remedy, a program in which it applies, and one in which it must not.
 
 use super::{advised, checked, subject, workload};
-use hallway::advise::{Condition, Refusal, Remedy, WhyNot, proved};
+use hallway::advise::{Condition, Refusal, Remedy, proved};
 use hallway::program::{Awaited, Call, Place};
 use hallway::scenario::Workload;
 use hallway::units::Bytes;
@@ -262,5 +262,5 @@ fn the_best_remedies_come_first_and_go_together() {
     assert!(last.factor >= advice.changes[0].factor && best.steps.len() > 1);
     assert!(last.factor_range[0] <= last.factor && last.factor <= last.factor_range[1]);
     let kept = advice.no_gain.iter().find(|one| one.remedy == Remedy::KeepMemory).expect("said");
-    assert_eq!(kept.why, WhyNot::Refused(Refusal::NothingTaken));
+    assert_eq!(kept.refusal, Some(Refusal::NothingTaken));
 }
