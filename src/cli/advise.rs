@@ -173,17 +173,18 @@ fn of_trace(path: &Path) -> Result<Asked, Failure> {
         let spelled = trace.spelled(&name, calls.clone(), how);
         program_of(path, &name, &spelled.text).map(|program| (program, spelled))
     };
-    // Where addresses show a race, memory is told apart by streams alone.
-    let (program, spelled) = as_spelled(true)?;
-    let recorded = spelled.recorded;
-    let addressed = Subject::addressed(program).filter(|_| trace.has_addresses());
+    // Where addresses seem to show a race, memory is told apart by streams alone.
+    let by_address = trace.has_addresses().then(|| as_spelled(true).ok()).flatten();
+    let addressed =
+        by_address.and_then(|(program, spelled)| Some((Subject::addressed(program)?, spelled)));
     let (mut subject, spelled) = match addressed {
-        Some(subject) => (subject, spelled),
+        Some(found) => found,
         None => {
             let (program, spelled) = as_spelled(false)?;
             (Subject::recorded(program), spelled)
         }
     };
+    let recorded = spelled.recorded;
     let unchanged = pass.map(|pass| trace.unchanged_copies(&pass)).unwrap_or_default();
     subject.unchanged = by_position(&trace, &subject.program, &spelled, &unchanged);
     Ok(Asked { name, subject, others: Vec::new(), recorded: Some(recorded) })

@@ -35,6 +35,8 @@ pub struct AdviceReport {
     pub advice: Advice,
 }
 
+/// The share of a pass in which the GPU idles that is what to look at first.
+const MOSTLY: f64 = 0.5;
 /// Changes that the first screen shows.
 const SHOWN: usize = 6;
 /// Remedies without a gain that the first screen shows.
@@ -135,7 +137,15 @@ fn where_it_goes(of: &Breakdown, pass: Span) -> String {
 
 fn changes(advice: &Advice, details: bool, width: Option<usize>) -> String {
     if advice.changes.is_empty() {
-        return "No remedy gains 1% or more by itself.\n".to_owned();
+        let Advice { breakdown, today, .. } = advice;
+        let idle = breakdown.idle_ns.nanos_f64() / today.predicted_ns.nanos_f64().max(1.0);
+        let said = match idle {
+            MOSTLY.. => {
+                " The host's own work takes most of the time, and no other calls gain that."
+            }
+            _ => "",
+        };
+        return folded(&format!("No remedy gains 1% or more by itself.{said}\n"), width);
     }
     let shown = if details { advice.changes.len() } else { SHOWN };
     let rows = advice.changes.iter().take(shown);
@@ -176,7 +186,7 @@ fn together(best: &Combination) -> String {
 fn left(best: &Combination) -> String {
     let last = best.steps.last().expect("a combination has steps");
     format!(
-        "Left: {} The calls of this program take at least {} in any case.\n",
+        "Left: {} In this order, its calls take at least {}.\n",
         where_it_goes(&best.breakdown, last.time.predicted_ns).replace("Where it goes: ", ""),
         best.least_ns
     )

@@ -5,11 +5,11 @@
 //! Invariant: none of them knows what anything costs. What they return has yet to be proved.
 
 mod chunks;
+mod copy_once;
 mod defer_waits;
 mod download_stream;
 mod drop_copies;
 mod graph;
-mod hoist;
 mod keep_memory;
 mod pack;
 mod pin;
@@ -36,7 +36,7 @@ words! {
         /// Leave out copies that bring nothing.
         DropCopies = "drop-copies",
         /// Copy once what does not change.
-        Hoist = "copy-once",
+        CopyOnce = "copy-once",
         /// Make one copy of small ones.
         Pack = "pack",
         /// Copy the next step's data while this one is computed.
@@ -66,7 +66,7 @@ impl Remedy {
             Self::DeferWaits => defer_waits::variants(subject),
             Self::KeepMemory => keep_memory::variants(subject),
             Self::DropCopies => drop_copies::variants(subject),
-            Self::Hoist => hoist::variants(subject),
+            Self::CopyOnce => copy_once::variants(subject),
             Self::Pack => pack::variants(subject),
             Self::Prefetch => prefetch::variants(subject),
             Self::DownloadStream => download_stream::variants(subject),

@@ -32,7 +32,7 @@ pub(super) fn in_code(remedy: Remedy, language: &str) -> &'static str {
             "keep the `cupy.ndarray` instead of `.get()` and `cupy.asarray`",
             "leave the `cudaMemcpyAsync` out, or copy within the GPU",
         ],
-        Remedy::Hoist => [
+        Remedy::CopyOnce => [
             "`x = x.to(device)` once before the loop, or `register_buffer`",
             "`d = cupy.asarray(x)` once before the loop",
             "`cudaMemcpy` once before the loop",

@@ -16,7 +16,7 @@ pub(super) fn what(change: &Change) -> String {
         Remedy::DeferWaits => format!("defer or drop {}", plural(calls, "wait")),
         Remedy::KeepMemory => format!("keep {memory} from pass to pass"),
         Remedy::DropCopies => format!("drop the copy to {memory}"),
-        Remedy::Hoist => format!("copy once to {memory}, not in each pass"),
+        Remedy::CopyOnce => format!("copy once to {memory}, not in each pass"),
         Remedy::Pack => format!("pack {} to {memory} into one", plural(calls, "copy")),
         Remedy::Prefetch => format!("prefetch {memory} in a second stream"),
         Remedy::DownloadStream => format!("download {memory} in a stream of its own"),
@@ -104,7 +104,7 @@ fn cause(remedy: Remedy, of: &Breakdown) -> String {
     let all = kernels_ns + copies + idle_ns;
     let share = |part: Span| percent(part.nanos_f64() / all.nanos_f64().max(1.0));
     match remedy {
-        Remedy::Pin | Remedy::DropCopies | Remedy::Hoist | Remedy::Pack => {
+        Remedy::Pin | Remedy::DropCopies | Remedy::CopyOnce | Remedy::Pack => {
             format!("copies that no kernel hides take {} of the pass", share(copies_ns))
         }
         Remedy::Prefetch | Remedy::DownloadStream | Remedy::Chunks => match copies > kernels {

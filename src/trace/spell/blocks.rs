@@ -34,8 +34,9 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// The blocks that what was asked for by some calls uses.
-    pub fn of(trace: &Trace, calls: &[usize], asked_for: &[Vec<usize>]) -> Self {
+    /// The blocks that what was asked for by some calls uses. GPUs are numbered by their places in
+    /// `gpus`.
+    pub fn of(trace: &Trace, calls: &[usize], asked_for: &[Vec<usize>], gpus: &[u32]) -> Self {
         let mut ranges: BTreeMap<Space, Vec<[u64; 2]>> = BTreeMap::new();
         let mut add = |space, from: u64, bytes: u64| {
             let range = [from, from.saturating_add(bytes.max(1))];
@@ -44,14 +45,16 @@ impl Blocks {
         for &at in calls {
             for &work in &asked_for[at] {
                 let work = &trace.work[work];
-                let device = Space::Device(work.stream.device);
+                let gpu = gpus.iter().position(|&gpu| gpu == work.stream.device);
+                let gpu = gpu.unwrap_or_default() as u32;
+                let device = Space::Device(gpu);
                 match (&trace.calls[at].kind, &work.kind) {
                     (
                         CallKind::Copy { places, .. },
                         WorkKind::Copy { from, to, bytes: Some(bytes) },
                     ) => {
                         for (address, kind) in [(places.from, *from), (places.to, *to)] {
-                            let space = space(kind, work.stream.device);
+                            let space = space(kind, gpu);
                             address.into_iter().for_each(|one| add(space, one, bytes.get()));
                         }
                     }

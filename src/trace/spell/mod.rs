@@ -119,14 +119,15 @@ impl<'t> Writer<'t> {
     fn new(trace: &'t Trace, calls: &[usize], how: Spelling) -> Self {
         let asked_for = trace.asked_for();
         let works = calls.iter().flat_map(|&at| &asked_for[at]);
+        let gpus: BTreeSet<u32> = works.map(|&work| trace.work[work].stream.device).collect();
+        let gpus: Vec<u32> = gpus.into_iter().collect();
         let blocks = match how.by_address {
-            true => Blocks::of(trace, calls, &asked_for),
+            true => Blocks::of(trace, calls, &asked_for, &gpus),
             false => Blocks::default(),
         };
-        let gpus: BTreeSet<u32> = works.map(|&work| trace.work[work].stream.device).collect();
         Self {
             trace,
-            gpus: gpus.into_iter().collect(),
+            gpus,
             how,
             kernels: Kernels::of(trace, how.each_kernel),
             memory: Memory::default(),
@@ -293,7 +294,7 @@ impl<'t> Writer<'t> {
     fn used_by(&mut self, work: &DeviceWork) -> String {
         let call = work.call.map(|at| &self.trace.calls[at].kind);
         let Some(CallKind::Launch { pointers, .. }) = call else { return String::new() };
-        let device = Space::Device(work.stream.device);
+        let device = Space::Device(self.stream(work.stream).device);
         let used = pointers.iter().filter_map(|&one| self.blocks.whole(device, one));
         let used: BTreeSet<String> = used.map(|name| format!("\"{name}\"")).collect();
         used.into_iter().collect::<Vec<_>>().join(", ")
@@ -303,7 +304,8 @@ impl<'t> Writer<'t> {
     fn cleared(&mut self, work: &DeviceWork, bytes: Bytes) -> Option<String> {
         let call = work.call.map(|at| &self.trace.calls[at].kind);
         let Some(CallKind::Clear { target: Some(target), .. }) = call else { return None };
-        self.blocks.range(Space::Device(work.stream.device), *target, bytes)
+        let device = Space::Device(self.stream(work.stream).device);
+        self.blocks.range(device, *target, bytes)
     }
 
     /// The ranges of memory that a copy goes from and to.
@@ -322,7 +324,7 @@ impl<'t> Writer<'t> {
         };
         let mut side = |second: bool| {
             let kind = kinds[usize::from(second)];
-            let space = space(kind, work.stream.device);
+            let space = space(kind, stream.device);
             let address = addresses[usize::from(second)];
             if let Some(range) = address.and_then(|one| self.blocks.range(space, one, bytes)) {
                 return range;

@@ -126,7 +126,7 @@ fn rewritings_of_drawn_programs_do_the_same() {
     println!("{programs} programs; {rewritten:?}");
     assert!(programs >= 800, "{programs}");
     let all = [Remedy::Pin, Remedy::DeferWaits, Remedy::KeepMemory, Remedy::DropCopies];
-    let rest = [Remedy::Hoist, Remedy::Prefetch, Remedy::DownloadStream, Remedy::Chunks];
+    let rest = [Remedy::CopyOnce, Remedy::Prefetch, Remedy::DownloadStream, Remedy::Chunks];
     for remedy in all.into_iter().chain(rest) {
         assert!(rewritten.get(&remedy) > Some(&20), "{remedy}: {rewritten:?}");
     }

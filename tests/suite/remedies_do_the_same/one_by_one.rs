@@ -140,11 +140,11 @@ fn copies_that_bring_nothing_go_and_results_stay() {
 #[test]
 fn a_copy_is_made_once_only_if_its_bytes_do_not_change() {
     let trip = workload(PINNED, DEVICE, "", ROUND_TRIP);
-    let found = checked(&trip, Remedy::Hoist);
+    let found = checked(&trip, Remedy::CopyOnce);
     assert_eq!(found[0].conditions, [Condition::Unchanged]);
     let advice = advised(&trip);
-    assert!(advice.changes.iter().all(|one| one.remedy != Remedy::Hoist));
-    assert!(advice.only_if.iter().any(|one| one.remedy == Remedy::Hoist));
+    assert!(advice.changes.iter().all(|one| one.remedy != Remedy::CopyOnce));
+    assert!(advice.only_if.iter().any(|one| one.remedy == Remedy::CopyOnce));
     // A kernel writes where it was copied to.
     let in_place = r#"
         { copy = "x", to = "a", stream = "s" },
@@ -152,7 +152,7 @@ fn a_copy_is_made_once_only_if_its_bytes_do_not_change() {
         { copy = "a", to = "y", stream = "s" },
         { synchronize = "s" }"#;
     let in_place = workload(PINNED, DEVICE, "", in_place);
-    assert_eq!(refused(&in_place, Remedy::Hoist), Refusal::NothingRepeated);
+    assert_eq!(refused(&in_place, Remedy::CopyOnce), Refusal::NothingRepeated);
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn digests_say_whether_a_copy_is_needed_in_each_pass() {
         let is_upload = |call: &Call| call.crossing().is_some();
         let upload = subject.program.body.iter().position(is_upload).expect("an upload");
         subject.unchanged = BTreeMap::from([(upload, first)]);
-        proved(Remedy::Hoist, &subject).map(|found| found[0].conditions.clone())
+        proved(Remedy::CopyOnce, &subject).map(|found| found[0].conditions.clone())
     };
     assert_eq!(said(&[5, 5, 5, 5, 5]), Ok(vec![Condition::OnlyRead]));
     assert_eq!(said(&[1, 2, 3, 4, 5]), Err(Refusal::BytesDiffer));
