@@ -52,7 +52,7 @@ pub fn advise(
         let program = &tried.rewriting.program;
         let once = setup.zip(setup_time(program, profile).ok());
         let once = once.map(|(before, after)| after.saturating_sub(before));
-        change(subject, tried, (&as_it_is, forecast), once)
+        change(subject, tried, &as_it_is, forecast, once)
     };
     let mut changes = |of_these: &[Tried]| {
         let mut changes = Vec::new();
@@ -223,7 +223,8 @@ fn ratio(before: Span, after: Span) -> f64 {
 fn change(
     subject: &Subject,
     tried: &Tried,
-    (before, after): (&Forecast, &Forecast),
+    before: &Forecast,
+    after: &Forecast,
     once: Option<Span>,
 ) -> Change {
     let passes = tried.passes;
