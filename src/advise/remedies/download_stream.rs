@@ -46,7 +46,10 @@ fn moved(subject: &Subject, passes: u64) -> Option<Rewriting> {
         let Some((stream, Direction::DeviceToHost, from, _)) = call.crossing() else { continue };
         let source = from.allocation;
         sources.insert(source);
-        places.push(Place::of(&subject.program, at, Some(source)));
+        // Later passes do the same.
+        if at < subject.program.body.len() / passes as usize {
+            places.push(Place::of(&subject.program, at, Some(source)));
+        }
         let copies = copy_stream(&mut program, stream, "downloads");
         program.body[at] = program.body[at].clone().in_stream(copies);
     }

@@ -82,7 +82,10 @@ fn prefetched(subject: &Subject, targets: &[AllocationId], passes: u64) -> Optio
         if !ringed.contains(&to.allocation) {
             continue;
         }
-        places.push(Place::of(&subject.program, at, Some(to.allocation)));
+        // Later passes do the same.
+        if at < subject.program.body.len() / passes as usize {
+            places.push(Place::of(&subject.program, at, Some(to.allocation)));
+        }
         let moved = program.body[at].clone().in_stream(copies);
         match moves.get(&at) {
             Some(&before) => {
