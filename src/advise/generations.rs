@@ -52,10 +52,9 @@ impl Generations {
                 }
                 // What a recorded kernel reads is not known: it may read what came last.
                 let is_known = !subject.is_recorded || call.crossing().is_some();
-                if one.kind == AccessKind::Reads && (found.count == 0 || is_known) {
-                    if found.count == 0 || !covers(&mut written, &slice) {
-                        return None;
-                    }
+                let reads = one.kind == AccessKind::Reads;
+                if reads && (found.count == 0 || (is_known && !covers(&mut written, &slice))) {
+                    return None;
                 }
             }
             is_read |= reads;

@@ -9,7 +9,7 @@ use crate::advise::{Remedy, Subject, advise};
 use crate::program::Program;
 use crate::report::{AdviceReport, json};
 use crate::scenario::Workload;
-use crate::trace::{self, Spelled, Spelling, Trace};
+use crate::trace::{self, Spelled, SpelledMemory, Spelling, Trace};
 use crate::units::Span;
 use clap::{Args, ValueHint};
 use std::collections::BTreeMap;
@@ -168,19 +168,20 @@ fn of_trace(path: &Path) -> Result<Asked, Failure> {
         None => 0..trace.calls.len(),
     };
     let name = import::stem(path);
-    let as_spelled = |by_address| {
-        let how = Spelling { by_address, ..Spelling::default() };
+    let as_spelled = |memory| {
+        let how = Spelling { memory, ..Spelling::default() };
         let spelled = trace.spelled(&name, calls.clone(), how);
         program_of(path, &name, &spelled.text).map(|program| (program, spelled))
     };
     // Where addresses seem to show a race, memory is told apart by streams alone.
-    let by_address = trace.has_addresses().then(|| as_spelled(true).ok()).flatten();
+    let by_address =
+        trace.has_addresses().then(|| as_spelled(SpelledMemory::ByAddress).ok()).flatten();
     let addressed =
         by_address.and_then(|(program, spelled)| Some((Subject::addressed(program)?, spelled)));
     let (mut subject, spelled) = match addressed {
         Some(found) => found,
         None => {
-            let (program, spelled) = as_spelled(false)?;
+            let (program, spelled) = as_spelled(SpelledMemory::OfStreams)?;
             (Subject::recorded(program), spelled)
         }
     };

@@ -34,7 +34,7 @@ pub use recording::{
     DIGEST_FUNCTION, OwnCost, Part, RecordedProcess, Recording, RecordingError, Totals,
     read_recording,
 };
-pub use spell::{Spelled, Spelling};
+pub use spell::{Spelled, SpelledMemory, Spelling};
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,
     StreamKey, Trace, WorkKind,

@@ -1,6 +1,7 @@
 //! A remedy rewrites a program into one that has no race and leaves the same data, in any order of
 //! its calls; it applies where it helps, and not where it must not.
 
+mod answered;
 mod drawn;
 mod one_by_one;
 mod recorded;

@@ -117,7 +117,7 @@ fn piece_of(call: &Call, length: Bytes, bytes: &Range<u64>, stream: StreamId) ->
     let mut piece = call.clone().in_stream(stream);
     let cut = |slice: &mut Slice| {
         if slice.length == length {
-            slice.offset = slice.offset + Bytes::new(bytes.start);
+            slice.offset += Bytes::new(bytes.start);
             slice.length = Bytes::new(bytes.end - bytes.start);
         }
     };

@@ -211,7 +211,7 @@ fn in_one(
 fn redirect_all(program: &mut Program, moved: &BTreeMap<AllocationId, Slice>) {
     let change = |slice: &mut Slice| {
         if let Some(to) = moved.get(&slice.allocation) {
-            slice.offset = slice.offset + to.offset;
+            slice.offset += to.offset;
             slice.allocation = to.allocation;
         }
     };

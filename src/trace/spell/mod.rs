@@ -31,11 +31,20 @@ pub struct Spelling {
     /// What the host pays for a call beyond the middle of its kind counts as the host's work. It
     /// belongs with a profile that has the trace's own prices.
     pub each_call: bool,
-    /// Puts pageable memory into pinned memory.
-    pub pinned: bool,
-    /// Names memory by its addresses, where the trace has them: which calls use the same memory is
-    /// then known.
-    pub by_address: bool,
+    pub memory: SpelledMemory,
+}
+
+/// What memory a spelled program has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SpelledMemory {
+    /// Each stream has its own of each kind.
+    #[default]
+    OfStreams,
+    /// Like that, with pinned memory instead of pageable memory.
+    Pinned,
+    /// Told apart by addresses, where the trace has them: which calls use the same memory is then
+    /// known.
+    ByAddress,
 }
 
 /// A part of a trace as a scenario.
@@ -121,9 +130,9 @@ impl<'t> Writer<'t> {
         let works = calls.iter().flat_map(|&at| &asked_for[at]);
         let gpus: BTreeSet<u32> = works.map(|&work| trace.work[work].stream.device).collect();
         let gpus: Vec<u32> = gpus.into_iter().collect();
-        let blocks = match how.by_address {
-            true => Blocks::of(trace, calls, &asked_for, &gpus),
-            false => Blocks::default(),
+        let blocks = match how.memory {
+            SpelledMemory::ByAddress => Blocks::of(trace, calls, &asked_for, &gpus),
+            SpelledMemory::OfStreams | SpelledMemory::Pinned => Blocks::default(),
         };
         Self {
             trace,
@@ -332,7 +341,7 @@ impl<'t> Writer<'t> {
             if !kind.is_on_host() {
                 return self.memory.device(stream, bytes, second && is_inside);
             }
-            let is_pinned = self.how.pinned || kind == MemoryKind::Pinned;
+            let is_pinned = self.how.memory == SpelledMemory::Pinned || kind == MemoryKind::Pinned;
             let kind = if is_pinned { MemoryKind::Pinned } else { MemoryKind::Pageable };
             self.memory.host(stream, kind, bytes, second)
         };

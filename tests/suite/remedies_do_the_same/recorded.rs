@@ -5,8 +5,8 @@ use hallway::advise::{Condition, Refusal, Remedy, Subject, proved};
 use hallway::program::Call;
 use hallway::scenario::Workload;
 use hallway::trace::{
-    CallKind, CopyPlaces, DeviceWork, HostCall, HostThread, MemoryKind, Origin, Spelling,
-    StreamKey, Trace, WorkKind,
+    CallKind, CopyPlaces, DeviceWork, HostCall, HostThread, MemoryKind, Origin, SpelledMemory,
+    Spelling, StreamKey, Trace, WorkKind,
 };
 use hallway::units::{Bytes, Instant, Span};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ fn looping(digests: &[u64]) -> Trace {
 
 /// The second turn as a program.
 fn advised_on(trace: &Trace) -> Subject {
-    let how = Spelling { by_address: true, ..Spelling::default() };
+    let how = Spelling { memory: SpelledMemory::ByAddress, ..Spelling::default() };
     let spelled = trace.spelled("turn", 3..6, how);
     let workload = Workload::from_toml("turn.toml", &spelled.text).expect("a scenario");
     Subject::addressed(workload.programs[0].clone()).expect("no race")
