@@ -82,6 +82,7 @@
 //! | [`schedule`] | tasks and a profile to a program: task graphs over processors and memory |
 //! | [`search`] | workload to candidate plans, the best of them, break-even sizes |
 //! | [`what_if`] | the machine that would be: half the link, faster kernels, pinned memory |
+//! | [`advise`] | what would help a program: rewritings, proved, predicted and ranked |
 //! | [`findings`] | what is true of an evaluation: answers, comparisons, costs, unknowns |
 //! | [`compare`] | predicted beside measured: errors, regret, verdict; profile beside profile |
 //! | [`report`] | values to text, JSON, Markdown and pictures |
@@ -112,6 +113,7 @@
 //! - No files in [`report`], and no terminal: the caller decides where a string goes.
 //! - No output file before every input was read and checked: a bad scenario leaves nothing behind.
 
+pub mod advise;
 #[cfg(feature = "gpu")]
 pub mod calibrate;
 #[cfg(feature = "cli")]

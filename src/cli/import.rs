@@ -63,8 +63,8 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let how = Spelling {
         each_kernel: arguments.measured,
         each_call: table.is_some(),
-        pinned: false,
         host: HostTime::WithoutRecorder,
+        ..Spelling::default()
     };
     let spelled = trace.spelled(&stem(path), calls, how);
     check(path, &spelled)?;

@@ -6,6 +6,7 @@
 //!
 //! Invariant: every input is read and checked before anything is written.
 
+mod advise;
 mod calibrate;
 mod check;
 mod compare;
@@ -82,6 +83,8 @@ enum Command {
     Import(import::ImportArguments),
     /// Show what a plan does, or where the time of a trace goes and what to change
     Explain(explain::ExplainArguments),
+    /// Say what would help a program, and by how much: a trace, a recording or a scenario's program
+    Advise(advise::AdviseArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
     /// Merge the results of several `verify --shard` or `evaluate --sweep --shard` processes
@@ -213,6 +216,7 @@ fn print(text: &str) -> Result<Outcome, Failure> {
 
 fn run(command: &Command) -> Result<Outcome, Failure> {
     match command {
+        Command::Advise(arguments) => advise::run(arguments),
         Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Check(arguments) => check::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),

@@ -11,6 +11,16 @@ impl Call {
         Self::Allocate { allocation, stream: None }
     }
 
+    /// Page-locks host memory that exists already.
+    pub const fn pin(allocation: AllocationId) -> Self {
+        Self::Pin(allocation)
+    }
+
+    /// Launches the calls that follow as a graph.
+    pub const fn replay(stream: StreamId, calls: usize) -> Self {
+        Self::Replay { stream, calls }
+    }
+
     /// Waits on the host for everything in a stream.
     pub const fn synchronize(stream: StreamId) -> Self {
         Self::Synchronize { stream }

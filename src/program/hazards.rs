@@ -79,7 +79,7 @@ fn check_finished(program: &Program, order: &Order<'_>) -> Result<(), Hazard> {
 
 /// A use of some bytes by a call that has its place in an order.
 #[derive(Debug, Clone, Copy)]
-struct OrderedAccess {
+pub(super) struct OrderedAccess {
     pub touched: Touched,
     pub writes: bool,
     /// The call's position in the body, its lane, and its number there, from 1.
@@ -92,7 +92,7 @@ struct OrderedAccess {
 /// all that it has to follow, the last write of a byte stands for all before it, and the last read
 /// of a lane for those before it in that lane.
 #[derive(Default)]
-struct LatestAccesses {
+pub(super) struct LatestAccesses {
     /// Ranges of bytes that were used alike, by where they begin.
     ranges: BTreeMap<Bytes, Range>,
     /// LatestAccesses to rows that lie apart.

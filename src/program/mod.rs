@@ -13,8 +13,11 @@ mod contradictions;
 mod dangling;
 mod graph;
 mod hazards;
+mod host_memory;
 mod kernels;
 mod lifetimes;
+mod missing_orders;
+mod moved;
 mod operands;
 mod order;
 mod problem;
@@ -31,6 +34,7 @@ pub use capacity::{DoesNotFit, Whose, check_fits};
 pub use dangling::MOST_STREAMS;
 pub use graph::{Before, Behind, Graph, captured};
 pub use hazards::{Hazard, check_hazards};
+pub use missing_orders::{MissingOrder, MissingOrders, missing_orders};
 pub use operands::{
     Allocation, AllocationId, Awaited, BufferId, CopyBy, EventId, MemoryChange, Place, Route, Rows,
     Sides, Slice, StreamKind, StreamTraits, ThreadId, Threads, Touched,

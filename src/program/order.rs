@@ -79,6 +79,11 @@ impl<'p> Order<'p> {
         lanes.filter(move |(lane, clock)| !is_known(*lane, clock[*lane])).map(|(lane, _)| lane)
     }
 
+    /// A lane comes to know that some operations are done.
+    pub(super) fn learn_clock(&mut self, lane: usize, clock: &Clock) {
+        join(&mut self.clocks[lane], clock);
+    }
+
     /// Walks past the next call of the body.
     pub fn pass(&mut self) -> Option<(&'p Call, Passed<'_>)> {
         let call = self.program.body.get(self.next)?;

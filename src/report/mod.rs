@@ -3,6 +3,7 @@
 //! Invariant: no files, no terminal; whoever calls decides where a string
 //! goes. Equal values give equal bytes.
 
+mod advice;
 mod agreement;
 mod calibration;
 mod coincide;
@@ -32,6 +33,7 @@ mod what_if_text;
 mod words;
 
 pub use crate::cost::Bottleneck;
+pub use advice::AdviceReport;
 pub use agreement::{agreement, drifts};
 pub use calibration::calibration;
 pub use doctor::{Diagnosis, Finding, GpuFound, State};

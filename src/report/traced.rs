@@ -168,8 +168,8 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
 }
 
 /// Where other changes can be tried.
-pub const OTHER_CHANGES: &str = "\nNo other change is worked out yet. `hallway import` makes a \
-     scenario of the trace, to change and to evaluate.\n";
+pub const OTHER_CHANGES: &str = "\n`hallway advise` says what other changes gain; `hallway import` \
+     makes a scenario of the trace, to change and to evaluate.\n";
 
 /// What a simulator made of it, beside what was recorded.
 pub fn replayed(replay: &Replay) -> String {

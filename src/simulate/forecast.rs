@@ -117,8 +117,18 @@ impl Forecast {
     /// something that takes as long as `before`. The draws of both are of the same machines; what
     /// the margins stand for is not, so of two that widen the range, the squares add up.
     pub fn lead_over(&self, other: &Self, before: [Span; 2], runs: u64) -> (f64, f64) {
+        self.lead_after(other, before, [runs; 2])
+    }
+
+    /// Like [`lead_over`](Self::lead_over), if a run of this makes so many passes of the work, and
+    /// one of the other program so many.
+    pub fn lead_in_passes(&self, passes: u64, other: &Self, others: u64) -> (f64, f64) {
+        self.lead_after(other, [Span::ZERO; 2], [others, passes])
+    }
+
+    fn lead_after(&self, other: &Self, before: [Span; 2], runs: [u64; 2]) -> (f64, f64) {
         let lead = |mine: Span, theirs: Span| {
-            let [mine, theirs] = [before[0] + mine * runs, before[1] + theirs * runs];
+            let [mine, theirs] = [before[0] + mine * runs[0], before[1] + theirs * runs[1]];
             (theirs.nanos_f64().max(1.0) / mine.nanos_f64().max(1.0)).ln()
         };
         let middle = lead(self.makespan(), other.makespan());
@@ -127,7 +137,7 @@ impl Forecast {
         let end = |q: f64| quantile(&leads, q).unwrap_or(middle);
         let (low, high) = (end(0.05).min(middle), end(0.95).max(middle));
         let (mine, theirs) =
-            (self.margin_over(before[0], runs), other.margin_over(before[1], runs));
+            (self.margin_over(before[0], runs[0]), other.margin_over(before[1], runs[1]));
         let widest = mine.max(theirs);
         let widening = self.widening.max(other.widening);
         let widened = |end: f64| middle + (end - middle) * widening;

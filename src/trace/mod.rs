@@ -22,6 +22,7 @@ mod read;
 mod recording;
 mod requests;
 mod spell;
+mod unchanged;
 mod value;
 
 pub use error::TraceError;
@@ -30,7 +31,7 @@ pub use pass::Pass;
 pub use races::{EarlyChange, Race};
 pub use read::{is_trace, read};
 pub use recording::{Part, RecordedProcess, Recording, RecordingError, Totals, read_recording};
-pub use spell::{HostTime, Spelled, Spelling};
+pub use spell::{HostTime, Spelled, SpelledMemory, Spelling};
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,
     StreamKey, Trace, WorkKind,

@@ -382,6 +382,14 @@ impl Trace {
         [plain.len(), other.len()]
     }
 
+    /// Whether it says where the bytes of copies lie.
+    pub fn has_addresses(&self) -> bool {
+        self.calls.iter().any(|call| match call.kind {
+            CallKind::Copy { places, .. } => places.from.or(places.to).is_some(),
+            _ => false,
+        })
+    }
+
     /// When the last event ended.
     pub fn end(&self) -> Instant {
         let calls = self.calls.iter().map(|call| call.end);

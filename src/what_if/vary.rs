@@ -5,11 +5,9 @@ use super::change::{Change, Knob, SetupPrice, Variation, Varied};
 use super::{TAKEN_FOR_GRANTED, gpus, kernels, links, threads, with_gpu};
 use crate::machine::{HostMemory, PcieLink};
 use crate::profile::Profile;
-use crate::program::{AllocationId, Call, Place};
 use crate::samples::Provenance;
 use crate::scenario::{Home, PlanMemory, Workload};
 use crate::units::Bytes;
-use std::collections::BTreeSet;
 
 /// Changes a machine and a workload. The order of the changes does not matter.
 ///
@@ -154,16 +152,9 @@ fn set_memory_of_programs(varied: &mut Varied, kind: HostMemory) -> Result<(), S
     };
     let mut changed = false;
     for program in &mut varied.workload.programs {
-        let pins = program.calls().filter_map(Call::pinned);
-        let used = program.calls().filter(|call| call.is_launch());
-        let used = used.flat_map(|call| program.accesses(call)).map(|one| one.allocation());
-        let stays: BTreeSet<AllocationId> = pins.chain(used).collect();
-        for (at, allocation) in program.allocations.iter_mut().enumerate() {
-            if allocation.place == Place::Host(other) && !stays.contains(&AllocationId(at)) {
-                allocation.place = Place::Host(kind);
-                changed = true;
-            }
-        }
+        let moved = program.movable_host_memory(other);
+        program.move_host_memory(&moved, kind);
+        changed |= !moved.is_empty();
     }
     if !changed {
         return Err(format!("the programs have no {other} memory that could be {kind}"));

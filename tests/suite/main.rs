@@ -39,6 +39,7 @@ mod ranges_draw_every_parameter;
 mod ranges_hold_what_they_promise;
 mod recorded_runs_are_scored;
 mod recordings;
+mod remedies_do_the_same;
 mod reports_say_it_plainly;
 mod reviews_open_from_disk;
 mod rooms_import_one_way;

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 ///
 /// Nouns come before verbs: a room that holds data knows nothing of those that make or
 /// print it.
-const ROOMS: [(&str, &str); 29] = [
+const ROOMS: [(&str, &str); 30] = [
     ("units", ""),
     ("files", ""),
     ("stats", ""),
@@ -39,6 +39,7 @@ const ROOMS: [(&str, &str); 29] = [
          schedule",
     ),
     ("what_if", "units machine kernels program samples profile scenario search"),
+    ("advise", "units machine kernels program timeline profile cost simulate"),
     (
         "findings",
         "units stats machine kernels program scenario families timeline profile cost simulate \
@@ -48,7 +49,7 @@ const ROOMS: [(&str, &str); 29] = [
     (
         "report",
         "units stats machine kernels program scenario families timeline trace samples profile runs \
-         cost simulate search what_if findings compare",
+         cost simulate search what_if advise findings compare",
     ),
     ("gpu", "units machine kernels"),
     ("host", "units machine kernels"),
@@ -62,8 +63,8 @@ const ROOMS: [(&str, &str); 29] = [
     (
         "cli",
         "units files stats machine kernels program scenario families timeline record trace \
-         samples profile runs fit cost simulate search what_if findings compare report gpu host \
-         calibrate execute study",
+         samples profile runs fit cost simulate search what_if advise findings compare report gpu \
+         host calibrate execute study",
     ),
 ];
 

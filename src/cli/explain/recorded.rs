@@ -8,7 +8,7 @@ use crate::fit::Like;
 use crate::report::folded;
 use crate::report::traced::{self, Pageable};
 use crate::study::{ReplayError, own_prices, replay};
-use crate::trace::{CopySite, HostTime, Reason, Spelling, Trace};
+use crate::trace::{CopySite, HostTime, Reason, SpelledMemory, Spelling, Trace};
 use std::ops::Range;
 
 pub(super) fn explain(
@@ -75,11 +75,11 @@ fn refuse_what_plans_have(arguments: &ExplainArguments) -> Result<(), Failure> {
 /// A part of a trace on the machine of a profile: as it is, and with pinned memory. `None` if the
 /// profile lacks what a call costs.
 fn with_pinned(trace: &Trace, calls: Range<usize>, found: &LoadedProfile) -> Option<[Replay; 2]> {
-    let played = |pinned| {
-        let how = Spelling { pinned, host: HostTime::WithoutRecorder, ..Spelling::default() };
+    let played = |memory| {
+        let how = Spelling { memory, host: HostTime::WithoutRecorder, ..Spelling::default() };
         replay(trace, calls.clone(), how, &found.profile).ok()
     };
-    Some([played(false)?, played(true)?])
+    Some([played(SpelledMemory::OfStreams)?, played(SpelledMemory::Pinned)?])
 }
 
 /// Plays calls again: on the machine of the profile that was named, or else on the trace's own as

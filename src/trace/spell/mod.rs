@@ -8,40 +8,23 @@
 //! Invariant: no start and no end that was recorded on a GPU stands in what is written, so that
 //! comparing the two means something.
 
+mod blocks;
 mod kernels;
 mod memory;
 mod naming;
+mod spelling;
 
+pub use spelling::{HostTime, SpelledMemory, Spelling};
+
+use self::blocks::{Blocks, Space, space};
 use self::kernels::Kernels;
 use self::memory::Memory;
 use self::naming::{CAPTURED, Streams, Threads};
-use super::{CallKind, MemoryKind, StreamKey, Trace, WorkKind};
+use super::{CallKind, CopyPlaces, DeviceWork, MemoryKind, StreamKey, Trace, WorkKind};
 use crate::units::{Bytes, Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::Range;
-
-/// How a part of a trace is spelled out.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Spelling {
-    /// Gives each launch of a kernel its own time instead of the middle one of its kind.
-    pub each_kernel: bool,
-    /// What the host pays for a call beyond the middle of its kind counts as the host's work. It
-    /// belongs with a profile that has the trace's own prices.
-    pub each_call: bool,
-    /// Puts pageable memory into pinned memory.
-    pub pinned: bool,
-    pub host: HostTime,
-}
-
-/// Which of the host's time between calls counts as its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum HostTime {
-    #[default]
-    AsRecorded,
-    /// Without what the recording tool itself took, as far as that is known.
-    WithoutRecorder,
-}
 
 /// A part of a trace as a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +88,7 @@ struct Writer<'t> {
     asked_for: Vec<Vec<usize>>,
     kernels: Kernels<'t>,
     memory: Memory,
+    blocks: Blocks,
     streams: Streams,
     threads: Threads<'t>,
     recorded_events: BTreeSet<u64>,
@@ -124,12 +108,18 @@ impl<'t> Writer<'t> {
         let asked_for = trace.asked_for();
         let works = calls.iter().flat_map(|&at| &asked_for[at]);
         let gpus: BTreeSet<u32> = works.map(|&work| trace.work[work].stream.device).collect();
+        let gpus: Vec<u32> = gpus.into_iter().collect();
+        let blocks = match how.memory {
+            SpelledMemory::ByAddress => Blocks::of(trace, calls, &asked_for, &gpus),
+            SpelledMemory::OfStreams | SpelledMemory::Pinned => Blocks::default(),
+        };
         Self {
             trace,
-            gpus: gpus.into_iter().collect(),
+            gpus,
             how,
             kernels: Kernels::of(trace, how.each_kernel),
             memory: Memory::default(),
+            blocks,
             streams: Streams::of(trace),
             threads: Threads::of(trace, calls, &asked_for),
             asked_for,
@@ -279,15 +269,18 @@ impl<'t> Writer<'t> {
         let line = match &work.kind {
             WorkKind::Kernel { .. } => {
                 let (name, elements) = self.kernels.launched(work);
-                format!("launch = \"{name}\", reads = [], writes = [], elements = {elements}")
+                let used = self.used_by(work);
+                let uses = format!("reads = [{used}], writes = [{used}]");
+                format!("launch = \"{name}\", {uses}, elements = {elements}")
             }
             WorkKind::Copy { from, to, bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
                 let is_new = self.goes_to_new_memory(at);
-                let [from, to] = self.sides(stream, [*from, *to], *bytes, is_new);
+                let [from, to] = self.sides(work, stream, [*from, *to], *bytes, is_new);
                 format!("copy = \"{from}\", to = \"{to}\"")
             }
             WorkKind::Clear { bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
-                let target = self.memory.device(stream, *bytes, false);
+                let target = self.cleared(work, *bytes);
+                let target = target.unwrap_or_else(|| self.memory.device(stream, *bytes, false));
                 format!("clear = \"{target}\"")
             }
             WorkKind::Copy { .. } | WorkKind::Clear { .. } => return None,
@@ -300,9 +293,9 @@ impl<'t> Writer<'t> {
     ///
     /// The trace's own prices have the time for its pages in that of the copy.
     fn goes_to_new_memory(&self, work: usize) -> bool {
-        let call = self.trace.work[work].call.map(|at| &self.trace.calls[at].kind);
-        let is_new = matches!(call, Some(CallKind::Copy { places, .. }) if places.to_new);
-        is_new && !self.how.pinned && !self.how.each_call && self.graph_stream.is_none()
+        let is_new = self.places(&self.trace.work[work]).is_some_and(|places| places.to_new);
+        let is_pinned = self.how.memory == SpelledMemory::Pinned;
+        is_new && !is_pinned && !self.how.each_call && self.graph_stream.is_none()
     }
 
     /// The call that gives a copy's target new pages, if they were new.
@@ -312,25 +305,65 @@ impl<'t> Writer<'t> {
         if !to.is_on_host() || to == MemoryKind::Pinned || !self.goes_to_new_memory(at) {
             return None;
         }
-        let stream = self.stream(work.stream);
-        Some(format!("renew = \"{}\"", self.memory.new_name(stream, bytes)))
+        let (stream, address) = (self.stream(work.stream), self.places(work)?.to?);
+        let name = match self.how.memory {
+            // Other copies may use the rest of a block.
+            SpelledMemory::ByAddress => {
+                self.blocks.filled_by(space(to, stream.device), address, bytes)?
+            }
+            _ => self.memory.new_name(stream, bytes),
+        };
+        Some(format!("renew = \"{name}\""))
+    }
+
+    fn places(&self, work: &DeviceWork) -> Option<CopyPlaces> {
+        match self.trace.calls[work.call?].kind {
+            CallKind::Copy { places, .. } => Some(places),
+            _ => None,
+        }
+    }
+
+    /// The blocks that a kernel's pointers point into, as a list.
+    fn used_by(&mut self, work: &DeviceWork) -> String {
+        let call = work.call.map(|at| &self.trace.calls[at].kind);
+        let Some(CallKind::Launch { pointers, .. }) = call else { return String::new() };
+        let device = Space::Device(self.stream(work.stream).device);
+        let used = pointers.iter().filter_map(|&one| self.blocks.whole(device, one));
+        let used: BTreeSet<String> = used.map(|name| format!("\"{name}\"")).collect();
+        used.into_iter().collect::<Vec<_>>().join(", ")
+    }
+
+    /// What a memset clears, by its address.
+    fn cleared(&mut self, work: &DeviceWork, bytes: Bytes) -> Option<String> {
+        let call = work.call.map(|at| &self.trace.calls[at].kind);
+        let Some(CallKind::Clear { target: Some(target), .. }) = call else { return None };
+        let device = Space::Device(self.stream(work.stream).device);
+        self.blocks.range(device, *target, bytes)
     }
 
     /// The ranges of memory that a copy goes from and to.
     fn sides(
         &mut self,
+        work: &DeviceWork,
         stream: StreamKey,
         kinds: [MemoryKind; 2],
         bytes: Bytes,
         is_new: bool,
     ) -> [String; 2] {
         let is_inside = !kinds.into_iter().any(MemoryKind::is_on_host);
+        let places = self.places(work).unwrap_or_default();
+        let addresses = [places.from, places.to];
         let mut side = |second: bool| {
             let kind = kinds[usize::from(second)];
+            let space = space(kind, stream.device);
+            let address = addresses[usize::from(second)];
+            if let Some(range) = address.and_then(|one| self.blocks.range(space, one, bytes)) {
+                return range;
+            }
             if !kind.is_on_host() {
                 return self.memory.device(stream, bytes, second && is_inside);
             }
-            let is_pinned = self.how.pinned || kind == MemoryKind::Pinned;
+            let is_pinned = self.how.memory == SpelledMemory::Pinned || kind == MemoryKind::Pinned;
             let kind = if is_pinned { MemoryKind::Pinned } else { MemoryKind::Pageable };
             match second && is_new && kind == MemoryKind::Pageable {
                 true => self.memory.new_target(stream, bytes),
@@ -363,7 +396,7 @@ impl<'t> Writer<'t> {
         let _ = writeln!(text, "[process]\nstate = \"running\"\n");
         text += &self.kernels.tables();
         text += "[[program]]\nname = \"as recorded\"\nmemory = [\n";
-        for table in self.memory.tables() {
+        for table in self.memory.tables().chain(self.blocks.tables()) {
             let _ = writeln!(text, "    {table},");
         }
         text += "]\nstreams = [\n";

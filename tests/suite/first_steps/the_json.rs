@@ -4,7 +4,7 @@ use super::the_schema::Judge;
 use super::*;
 use crate::said::is_as_blessed;
 use hallway::report::{
-    Checked, Diagnosis, Evaluation, Failed, Machines, SweepReport, Verification,
+    AdviceReport, Checked, Diagnosis, Evaluation, Failed, Machines, SweepReport, Verification,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -19,6 +19,7 @@ fn forms() -> Vec<(&'static str, Value)> {
         ("hallway evaluate --format json with several profiles", schema_of::<Machines>()),
         ("hallway evaluate --sweep --format json", schema_of::<SweepReport>()),
         ("hallway verify --format json", schema_of::<Verification>()),
+        ("hallway advise --format json", schema_of::<AdviceReport>()),
         ("hallway check --format json", schema_of::<Checked>()),
         ("hallway doctor --format json", schema_of::<Diagnosis>()),
         ("a failure", schema_of::<Failed>()),

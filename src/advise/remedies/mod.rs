@@ -1,0 +1,77 @@
+//! The remedies, one file each: where each applies, and what it makes of a program.
+//!
+//! Each returns variants, the simplest first.
+//!
+//! Invariant: none of them knows what anything costs. What they return has yet to be proved.
+
+mod chunks;
+mod copy_once;
+mod defer_waits;
+mod download_stream;
+mod drop_copies;
+mod graph;
+mod keep_memory;
+mod pack;
+mod pin;
+mod prefetch;
+
+use super::refusal::Refusal;
+use super::rewriting::Rewriting;
+use super::subject::Subject;
+use crate::units::words;
+use serde::{Deserialize, Serialize};
+
+words! {
+    /// A way to rewrite a program into one that does the same.
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Remedy {
+        /// Pin host memory, and do not wait for its copies.
+        Pin = "pin",
+        /// Wait later, for an event, or not at all.
+        DeferWaits = "defer-waits",
+        /// Take memory once, not in every pass; use a destination again.
+        KeepMemory = "keep-memory",
+        /// Leave out copies that bring nothing.
+        DropCopies = "drop-copies",
+        /// Copy once what does not change.
+        CopyOnce = "copy-once",
+        /// Make one copy of small ones.
+        Pack = "pack",
+        /// Copy the next step's data while this one is computed.
+        Prefetch = "prefetch",
+        /// Copy results in a stream of their own.
+        DownloadStream = "download-stream",
+        /// Cut copies and kernels into pieces over streams.
+        Chunks = "chunks",
+        /// Launch runs of calls as a graph.
+        Graph = "graph",
+    }
+}
+
+impl Remedy {
+    /// Whether it gives a program another shape: more streams, several passes in one body, graphs.
+    pub const fn reshapes(self) -> bool {
+        matches!(self, Self::Prefetch | Self::DownloadStream | Self::Chunks | Self::Graph)
+    }
+
+    /// What it makes of a program, in variants, the simplest first. They have yet to be proved.
+    ///
+    /// # Errors
+    /// Why it does not apply.
+    pub(super) fn variants(self, subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
+        match self {
+            Self::Pin => pin::variants(subject),
+            Self::DeferWaits => defer_waits::variants(subject),
+            Self::KeepMemory => keep_memory::variants(subject),
+            Self::DropCopies => drop_copies::variants(subject),
+            Self::CopyOnce => copy_once::variants(subject),
+            Self::Pack => pack::variants(subject),
+            Self::Prefetch => prefetch::variants(subject),
+            Self::DownloadStream => download_stream::variants(subject),
+            Self::Chunks => chunks::variants(subject),
+            Self::Graph => graph::variants(subject),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A program in another form, with what it changes and what it assumes.
+
+use crate::program::{AllocationId, Call, Program};
+use crate::units::{Bytes, words};
+use serde::{Deserialize, Serialize};
+
+/// A program that does the same in another way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewriting {
+    pub program: Program,
+    /// How many passes of the program that it came from its body makes.
+    pub passes: u64,
+    /// What is changed, the largest first.
+    pub places: Vec<Place>,
+    pub conditions: Vec<Condition>,
+}
+
+/// Calls of one kind on one memory that a rewriting changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Place {
+    /// Position of the first one in the body, counted from 0.
+    pub call: usize,
+    /// The function that makes it.
+    pub function: String,
+    /// The memory that it is about.
+    pub memory: Option<String>,
+    /// Bytes of all of that memory.
+    pub memory_bytes: Option<Bytes>,
+    /// Bytes that each call is about.
+    pub bytes: Option<Bytes>,
+    /// How many such calls there are.
+    pub times: u64,
+}
+
+impl Place {
+    /// The place of a call about some memory.
+    pub fn of(program: &Program, call: usize, memory: Option<AllocationId>) -> Self {
+        let function = program.body.get(call).map_or("", Call::name).to_owned();
+        let sides = program.body.get(call).map(Call::sides).unwrap_or_default();
+        let memory = memory.map(|id| program.allocation(id));
+        let bytes = sides.from.or(sides.to).map(|slice| slice.length);
+        let bytes = bytes.or(memory.map(|one| one.bytes));
+        let memory_bytes = memory.map(|one| one.bytes);
+        let memory = memory.map(|one| one.name.clone());
+        Self { call, function, memory, memory_bytes, bytes, times: 1 }
+    }
+
+    fn weight(&self) -> u64 {
+        self.bytes.map_or(0, Bytes::get).saturating_mul(self.times)
+    }
+
+    /// Places of equal calls together, the largest first.
+    pub fn gathered(places: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        for place in places {
+            let is_equal = |one: &&mut Self| {
+                one.bytes == place.bytes
+                    && one.memory == place.memory
+                    && one.function == place.function
+            };
+            match found.iter_mut().find(is_equal) {
+                Some(one) => one.times += place.times,
+                None => found.push(place),
+            }
+        }
+        found.sort_by_key(|one| (std::cmp::Reverse(one.weight()), one.call));
+        found
+    }
+}
+
+words! {
+    /// What has to be true, besides what the program shows, for a rewriting to do the same.
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Condition {
+        SameMemory = "each pass uses the same host memory, so that it is pinned once",
+        SourceKept = "the host does not refill the source before its copy is done",
+        ReadLater = "the host does not read the results before the end of the pass",
+        PassesOverlap = "the host starts the next pass before it has the results of this one",
+        NextIsReady = "the host has the next data ready one step earlier",
+        Unchanged = "the bytes do not change from pass to pass",
+        OnlyRead = "kernels only read it: its bytes were equal in all recorded passes",
+        NobodyReads = "nobody reads the bytes on the host",
+        OnlyIssues = "between these calls, the host does nothing but prepare the next one",
+        KernelsUsePointers = "kernels use the memory that they have pointers to, and no other",
+        KernelsUseAll = "kernels use the memory of their own stream, as the trace names none",
+    }
+}
+
+impl Condition {
+    /// Whether somebody has to look at the program to know it. The others are met by writing the
+    /// change as it should be written.
+    pub const fn is_open(self) -> bool {
+        matches!(
+            self,
+            Self::Unchanged
+                | Self::OnlyRead
+                | Self::NobodyReads
+                | Self::ReadLater
+                | Self::OnlyIssues
+        )
+    }
+}
+
+impl Rewriting {
+    /// Whether it does the same only if something is true that the program does not show.
+    pub fn is_open(&self) -> bool {
+        self.conditions.iter().any(|one| one.is_open())
+    }
+}

@@ -1,0 +1,154 @@
+//! The program to advise on, and how much is known of it.
+
+use super::refusal::Refusal;
+use super::rewriting::Condition;
+use crate::kernels::Geometry;
+use crate::machine::StreamId;
+use crate::program::{AllocationId, Call, OwnStep, Place, Program, Slice, Step, check_hazards};
+use crate::units::Bytes;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Calls times streams: a walk that knows the order of all calls stores a number for each.
+const MOST_CLOCKS: usize = 16_000_000;
+
+/// A program to advise on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subject {
+    pub program: Program,
+    /// Whether it was recorded: what its kernels use is then not known, and whatever the host does
+    /// between two calls may read what was copied to it.
+    pub is_recorded: bool,
+    /// Whether its memory is known by addresses: kernels then use what their pointers point to.
+    pub by_address: bool,
+    /// How many passes of the program as it was its body makes.
+    pub passes: u64,
+    /// For copies of the body, by their positions, whether they were recorded to bring equal bytes
+    /// in all passes. What is not known is left out.
+    pub unchanged: BTreeMap<usize, bool>,
+}
+
+impl Subject {
+    /// A program that a scenario spells out.
+    pub fn spelled(program: Program) -> Self {
+        let unchanged = BTreeMap::new();
+        Self { program, is_recorded: false, by_address: true, passes: 1, unchanged }
+    }
+
+    /// A program that a trace was turned into. Its kernels count as reading and writing all device
+    /// memory that it uses; if its own order of calls then has a race, all that their stream uses.
+    pub fn recorded(program: Program) -> Self {
+        let whole = |_: StreamId| true;
+        let subject =
+            |program| Self { is_recorded: true, by_address: false, ..Self::spelled(program) };
+        let all = subject(with_uses(&program, |_| used_in(&program, &whole)));
+        if check_hazards(&all.with_host_reads()).is_ok() {
+            return all;
+        }
+        subject(with_uses(&program, |stream| used_in(&program, &|other| other == stream)))
+    }
+
+    /// A program that a recording was turned into, with its memory known by addresses. `None` if
+    /// nothing orders two of its calls that use the same memory, as far as that shows.
+    pub fn addressed(program: Program) -> Option<Self> {
+        let subject = Self { by_address: true, ..Self::recorded(program) };
+        check_hazards(&subject.with_host_reads()).is_ok().then_some(subject)
+    }
+
+    /// What has to be true of what kernels use.
+    pub(super) fn about_kernels(&self) -> Option<Condition> {
+        self.is_recorded.then_some(match self.by_address {
+            true => Condition::KernelsUsePointers,
+            false => Condition::KernelsUseAll,
+        })
+    }
+
+    /// The program in another form.
+    pub fn rewritten(&self, program: Program, passes: u64) -> Self {
+        let (passes, unchanged) = (self.passes * passes, BTreeMap::new());
+        Self { program, passes, unchanged, ..*self }
+    }
+
+    /// The program with calls at equal positions in which it shows that the host may read what was
+    /// copied to it whenever it works. It is there to be checked, not to be predicted.
+    pub fn with_host_reads(&self) -> Cow<'_, Program> {
+        if !self.is_recorded {
+            return Cow::Borrowed(&self.program);
+        }
+        let mut program = self.program.clone();
+        let is_copied_to = &self.program.copied()[1];
+        let ids = (0..program.allocations.len()).filter(|&id| is_copied_to[id]);
+        let reads: Vec<Slice> = ids.map(|id| whole(&self.program, AllocationId(id))).collect();
+        for call in &mut program.body {
+            if call.stated_time().is_some() {
+                *call = Call::Compute { step: Step::Own(unknown_step(reads.clone(), Vec::new())) };
+            }
+        }
+        Cow::Owned(program)
+    }
+
+    /// Refuses programs whose waits nothing here can put in anew.
+    pub fn check_waits(&self) -> Result<(), Refusal> {
+        let program = &self.program;
+        if program.thread_count() > 1 {
+            return Err(Refusal::SeveralThreads);
+        }
+        if program.devices() > 1 {
+            return Err(Refusal::SeveralGpus);
+        }
+        if program.graphs().any(|graph| graph.has_branches()) {
+            return Err(Refusal::HasGraphs);
+        }
+        let clocks = program.body.len().saturating_mul(program.lane_count() + 1);
+        if clocks > MOST_CLOCKS { Err(Refusal::TooLong) } else { Ok(()) }
+    }
+
+    /// For each call, whether it is in a graph, or launches one.
+    pub fn in_graphs(&self) -> Vec<bool> {
+        let mut inside = vec![false; self.program.body.len()];
+        for graph in self.program.graphs() {
+            inside[graph.launch..graph.calls.end].fill(true);
+        }
+        inside
+    }
+}
+
+/// All of some memory.
+pub(super) fn whole(program: &Program, allocation: AllocationId) -> Slice {
+    Slice { allocation, offset: Bytes::ZERO, length: program.allocation(allocation).bytes }
+}
+
+/// A step of which only the memory is known.
+fn unknown_step(reads: Vec<Slice>, writes: Vec<Slice>) -> OwnStep {
+    let (numbers, parameters) = (BTreeMap::new(), Vec::new());
+    let geometry: Option<Geometry> = None;
+    OwnStep { kernel: 0, reads, writes, elements: 1, numbers, geometry, parameters }
+}
+
+/// The device memory that copies and memsets in some streams use.
+fn used_in(program: &Program, counts: &dyn Fn(StreamId) -> bool) -> Vec<Slice> {
+    let here = program.body.iter().filter(|call| call.stream().is_some_and(counts));
+    let ids: BTreeSet<AllocationId> = here
+        .flat_map(|call| program.accesses(call))
+        .map(|one| one.allocation())
+        .filter(|&id| matches!(program.allocation(id).place, Place::Device(_)))
+        .collect();
+    ids.into_iter().map(|id| whole(program, id)).collect()
+}
+
+/// The program with kernels that use what `used` says of their streams, where nothing is said of
+/// what they use.
+fn with_uses(program: &Program, used: impl Fn(StreamId) -> Vec<Slice>) -> Program {
+    let mut with = program.clone();
+    let mut known: BTreeMap<StreamId, Vec<Slice>> = BTreeMap::new();
+    for call in &mut with.body {
+        let Some(stream) = call.stream() else { continue };
+        let Some(Step::Own(step)) = call.launched_mut() else { continue };
+        if step.reads.is_empty() && step.writes.is_empty() {
+            let slices = known.entry(stream).or_insert_with(|| used(stream));
+            step.reads.clone_from(slices);
+            step.writes.clone_from(slices);
+        }
+    }
+    with
+}

@@ -1,0 +1,240 @@
+//! What would help a program: today's time, what each remedy gains, and what does not help.
+
+mod code;
+mod words;
+
+use self::code::{LANGUAGES, in_code};
+use self::words::{little, needs, taken, what};
+use super::Origin;
+use super::table::{Column, Table};
+use super::words::{folded, joined, percent, plural, times, with_range};
+use crate::advise::{Advice, Breakdown, Change, Combination, NoGain, Remedy, TimedRange};
+use crate::units::Span;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// Advice on one program, with where it comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AdviceReport {
+    /// Where the predictions come from.
+    pub profile: Origin,
+    /// Seed for the random draws behind the ranges.
+    pub seed: u64,
+    /// Number of random draws behind the ranges.
+    pub draws: usize,
+    /// The scenario, or the trace.
+    pub name: String,
+    /// The program of the scenario.
+    pub program: String,
+    /// Other programs of the scenario.
+    pub others: Vec<String>,
+    /// How long the pass took that was recorded. `null` for a scenario.
+    pub recorded_ns: Option<Span>,
+    /// What would help.
+    pub advice: Advice,
+}
+
+/// The share of a pass in which the GPU idles that is what to look at first.
+const MOSTLY: f64 = 0.5;
+/// Changes that the first screen shows.
+const SHOWN: usize = 6;
+/// Remedies without a gain that the first screen shows.
+const SHOWN_WITHOUT: usize = 4;
+/// Remedies with an open condition that the first screen shows.
+const SHOWN_OPEN: usize = 3;
+/// Remedies that people expect to help.
+const EXPECTED: [Remedy; 5] =
+    [Remedy::Pin, Remedy::Prefetch, Remedy::DownloadStream, Remedy::Chunks, Remedy::Graph];
+
+impl AdviceReport {
+    /// The answer on one screen, or with everything that is known.
+    pub fn text(&self, details: bool, width: Option<usize>) -> String {
+        let advice = &self.advice;
+        let mut text = folded(&self.head(), width);
+        text += "\n";
+        text += &changes(advice, details, width);
+        if let Some(best) = advice.best.as_ref().filter(|best| best.steps.len() > 1) {
+            text += &folded(&format!("\n{}", together(best)), width);
+        } else if let Some(best) = &advice.best {
+            text += &folded(&format!("\n{}", left(best)), width);
+        }
+        text += &folded(&only_if(advice, details), width);
+        text += &folded(&no_help(advice, details), width);
+        if details {
+            text += &folded(&self.in_detail(), width);
+        }
+        text + &folded(&self.foot(details), width)
+    }
+
+    fn head(&self) -> String {
+        let Advice { today, breakdown, calls, .. } = &self.advice;
+        let recorded = match self.recorded_ns {
+            Some(recorded) => format!(" (recorded: {recorded})"),
+            None => String::new(),
+        };
+        format!(
+            "{}: a pass of `{}` makes {} and takes {}{recorded}\n{}\n",
+            self.name,
+            self.program,
+            plural(*calls, "call"),
+            timed(today),
+            where_it_goes(breakdown, today.predicted_ns)
+        )
+    }
+
+    fn foot(&self, details: bool) -> String {
+        let others = match &self.others[..] {
+            [] => String::new(),
+            others => {
+                let also = plural(others.len() as u64, "other program");
+                format!(" The file has {also}: `--program NAME`.")
+            }
+        };
+        let more = if details { "" } else { " More, and how to write it: `--details`." };
+        format!(
+            "\nPredicted for {}, each change by itself, with {} paired draws.{others}{more}\n",
+            self.profile.gpu, self.draws
+        )
+    }
+
+    fn in_detail(&self) -> String {
+        let mut text = String::new();
+        for change in self.advice.changes.iter().chain(&self.advice.only_if) {
+            let _ = writeln!(text, "\n{}", what(change));
+            let _ = writeln!(text, "- where: {}", places(change));
+            for language in LANGUAGES {
+                let _ = writeln!(text, "- {language}: {}", in_code(change.remedy, language));
+            }
+            for condition in &change.conditions {
+                let _ = writeln!(text, "- only if {condition}");
+            }
+            let _ = writeln!(text, "- takes {}", needs(&change.takes));
+        }
+        text
+    }
+}
+
+fn timed(time: &TimedRange) -> String {
+    with_range(time.predicted_ns, time.low_ns, time.high_ns)
+}
+
+/// How a pass divides.
+fn where_it_goes(of: &Breakdown, pass: Span) -> String {
+    let share = |span: Span| percent(span.nanos_f64() / pass.nanos_f64().max(1.0));
+    let parts = [
+        (of.copies_ns, "only copies over the link"),
+        (of.kernels_ns, "only kernels"),
+        (of.both_ns, "both at once"),
+        (of.idle_ns, "the GPU does neither"),
+    ];
+    let mut parts: Vec<(Span, &str)> =
+        parts.into_iter().filter(|part| part.0 > Span::ZERO).collect();
+    parts.sort_by_key(|part| std::cmp::Reverse(part.0));
+    let said = parts.into_iter().map(|(span, what)| format!("{what} {span} ({})", share(span)));
+    format!("Where it goes: {}.", joined(said, "; "))
+}
+
+fn changes(advice: &Advice, details: bool, width: Option<usize>) -> String {
+    if advice.changes.is_empty() {
+        let Advice { breakdown, today, .. } = advice;
+        let idle = breakdown.idle_ns.nanos_f64() / today.predicted_ns.nanos_f64().max(1.0);
+        let said = match idle {
+            MOSTLY.. => {
+                " The host's own work takes most of the time, and no other calls gain that."
+            }
+            _ => "",
+        };
+        return folded(&format!("No remedy gains 1% or more by itself.{said}\n"), width);
+    }
+    let shown = if details { advice.changes.len() } else { SHOWN };
+    let rows = advice.changes.iter().take(shown);
+    let table = Table::of(rows)
+        .with(Column::words("change"), what)
+        .with(Column::number("a pass"), |change| change.time.predicted_ns)
+        .with(Column::number("times as fast"), factor)
+        .with(Column::words("takes"), |change| taken(&change.takes))
+        .text(width);
+    match advice.changes.len().saturating_sub(shown) {
+        0 => table,
+        rest => format!("{table}{} more: `--details`\n", plural(rest as u64, "change")),
+    }
+}
+
+/// `7.0 (6.8 to 7.2)`.
+fn factor(change: &Change) -> String {
+    let [low, high] = change.factor_range;
+    format!("{} ({} to {})", times(change.factor), times(low), times(high))
+}
+
+/// What several remedies gain together.
+fn together(best: &Combination) -> String {
+    let steps =
+        best.steps.iter().map(|step| format!("{} ({})", step.remedy, step.time.predicted_ns));
+    let last = best.steps.last().expect("a combination has steps");
+    format!(
+        "Best together: {}: {}, {} times as fast. Takes {}.\n{}",
+        joined(steps, " + "),
+        timed(&last.time),
+        factor(last),
+        needs(&best.takes),
+        left(best)
+    )
+}
+
+/// What is left, beside the least that is possible.
+fn left(best: &Combination) -> String {
+    let last = best.steps.last().expect("a combination has steps");
+    format!(
+        "Left: {} In this order, its calls take at least {}.\n",
+        where_it_goes(&best.breakdown, last.time.predicted_ns).replace("Where it goes: ", ""),
+        best.least_ns
+    )
+}
+
+/// What would help if something is true that the program does not show.
+fn only_if(advice: &Advice, details: bool) -> String {
+    let found = &advice.only_if;
+    let shown = if details { found.len() } else { SHOWN_OPEN };
+    let said = found.iter().take(shown).map(|change| {
+        let open = change.conditions.iter().filter(|one| one.is_open());
+        let (time, factor) = (change.time.predicted_ns, factor(change));
+        format!(
+            "- {}: {time}, {factor} times as fast, if {}\n",
+            what(change),
+            joined(open, ", and ")
+        )
+    });
+    let said: String = said.collect();
+    if said.is_empty() { said } else { format!("\nOnly if:\n{said}") }
+}
+
+/// The remedies that do not help, those first that people expect to.
+fn no_help(advice: &Advice, details: bool) -> String {
+    let mut found: Vec<&NoGain> = advice.no_gain.iter().collect();
+    let expected = |one: &&NoGain| EXPECTED.iter().position(|remedy| *remedy == one.remedy);
+    found.sort_by_key(|one| expected(one).unwrap_or(EXPECTED.len()));
+    let shown = if details { found.len() } else { SHOWN_WITHOUT };
+    let mut text = String::new();
+    for one in found.iter().take(shown) {
+        let _ = writeln!(text, "- {}: {}", one.remedy, little(one, &advice.breakdown));
+    }
+    match found.len().saturating_sub(shown) {
+        _ if text.is_empty() => text,
+        0 => format!("\nDoes not help:\n{text}"),
+        rest => format!("\nDoes not help (and {rest} more, `--details`):\n{text}"),
+    }
+}
+
+fn places(change: &Change) -> String {
+    let said = change.places.iter().map(|place| {
+        let memory = place.memory.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
+        let bytes = place.bytes.map_or_else(String::new, |bytes| format!(" of {bytes}"));
+        let calls = match place.times {
+            1 => format!("call {}", place.call),
+            times => format!("{times} calls, the first is call {}", place.call),
+        };
+        format!("`{}`{memory}{bytes} ({calls})", place.function)
+    });
+    joined(said, "; ")
+}

@@ -1,0 +1,118 @@
+//! What a change is, what it takes, and why a remedy does not help, in words.
+
+use crate::advise::{Breakdown, Change, NoGain, Place, Remedy, Takes};
+use crate::report::words::{fine_percent, joined, longer, percent, plural};
+use crate::units::{Bytes, Span};
+
+/// Memories that a title names.
+const NAMED: usize = 2;
+
+/// What is changed, in a few words: "pin `x` (64 MiB)".
+pub(super) fn what(change: &Change) -> String {
+    let memory = named(&change.places, change.remedy == Remedy::Pin);
+    let calls: u64 = change.places.iter().map(|place| place.times).sum();
+    match change.remedy {
+        Remedy::Pin => format!("pin {memory}"),
+        Remedy::DeferWaits => format!("defer or drop {}", plural(calls, "wait")),
+        Remedy::KeepMemory => format!("keep {memory} from pass to pass"),
+        Remedy::DropCopies => format!("drop the copy to {memory}"),
+        Remedy::CopyOnce => format!("copy once to {memory}, not in each pass"),
+        Remedy::Pack => format!("pack {} to {memory} into one", plural(calls, "copy")),
+        Remedy::Prefetch => format!("prefetch {memory} in a second stream"),
+        Remedy::DownloadStream => format!("download {memory} in a stream of its own"),
+        Remedy::Chunks => format!("cut the copies of {memory} and their kernels into chunks"),
+        Remedy::Graph => format!("graph of {}", plural(calls, "call")),
+    }
+}
+
+/// The memory of some places: "`x` (64 MiB)", with the bytes of each call or of all the memory.
+fn named(places: &[Place], all: bool) -> String {
+    let mut found: Vec<(&str, Bytes)> = Vec::new();
+    for place in places {
+        let bytes = if all { place.memory_bytes } else { place.bytes };
+        let (Some(name), Some(bytes)) = (place.memory.as_deref(), bytes) else { continue };
+        match found.iter_mut().find(|one| one.0 == name) {
+            Some(one) => one.1 = one.1.max(bytes),
+            None => found.push((name, bytes)),
+        }
+    }
+    let said = found.iter().take(NAMED).map(|(name, bytes)| format!("`{name}` ({bytes})"));
+    let said = joined(said, ", ");
+    match found.len().saturating_sub(NAMED) {
+        0 => said,
+        rest => format!("{said} and {rest} more"),
+    }
+}
+
+/// What a change takes, in a cell.
+pub(super) fn taken(takes: &Takes) -> String {
+    let parts = parts(takes);
+    if parts.is_empty() { "nothing".to_owned() } else { joined(parts, ", ") }
+}
+
+/// What a change takes, with what that costs once.
+pub(super) fn needs(takes: &Takes) -> String {
+    let once = match (takes.once_ns, takes.pays_from_passes) {
+        (Some(once), Some(passes)) if once > Span::ZERO => {
+            format!("; {once} once, which pays from {} on", plural(passes, "pass"))
+        }
+        (None, _) => "; what that costs once is not known".to_owned(),
+        _ => String::new(),
+    };
+    format!("{}{once}", taken(takes))
+}
+
+fn parts(takes: &Takes) -> Vec<String> {
+    let mut parts = Vec::new();
+    if takes.pinned_bytes > Bytes::ZERO {
+        parts.push(format!("{} pinned", takes.pinned_bytes));
+    }
+    if takes.device_bytes > Bytes::ZERO {
+        parts.push(format!("{} on the GPU", takes.device_bytes));
+    }
+    if takes.streams > 0 {
+        parts.push(plural(takes.streams, "stream"));
+    }
+    parts
+}
+
+/// Why a remedy does not help a program that spends its time so.
+pub(super) fn little(one: &NoGain, of: &Breakdown) -> String {
+    if let Some(refusal) = one.refusal.filter(|_| !one.is_combined) {
+        return refusal.to_string();
+    }
+    let Some(factor) = one.factor.filter(|_| !one.is_combined) else {
+        return "only together with the others above".to_owned();
+    };
+    let gains = match factor {
+        NOTHING.. => format!("gains {}", fine_percent(1.0 - 1.0 / factor)),
+        LONGER.. => "gains nothing".to_owned(),
+        _ => longer(1.0 / factor.max(1e-9)),
+    };
+    format!("{gains}: {}", cause(one.remedy, of))
+}
+
+/// A program that gets so many times as fast gains nothing to speak of.
+const NOTHING: f64 = 1.0005;
+/// A program that gets less fast than this takes longer.
+const LONGER: f64 = 0.995;
+
+/// What keeps a remedy from gaining more.
+fn cause(remedy: Remedy, of: &Breakdown) -> String {
+    let Breakdown { kernels_ns, copies_ns, both_ns, idle_ns } = *of;
+    let (copies, kernels) = (copies_ns + both_ns, kernels_ns + both_ns);
+    let all = kernels_ns + copies + idle_ns;
+    let share = |part: Span| percent(part.nanos_f64() / all.nanos_f64().max(1.0));
+    match remedy {
+        Remedy::Pin | Remedy::DropCopies | Remedy::CopyOnce | Remedy::Pack => {
+            format!("copies that no kernel hides take {} of the pass", share(copies_ns))
+        }
+        Remedy::Prefetch | Remedy::DownloadStream | Remedy::Chunks => match copies > kernels {
+            true => format!("{kernels} of kernels can hide no more of {copies} of copies"),
+            false => format!("copies that no kernel hides take {} of the pass", share(copies_ns)),
+        },
+        Remedy::DeferWaits | Remedy::KeepMemory | Remedy::Graph => {
+            format!("the GPU idles for {} of the pass", share(idle_ns))
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The command: one screen, equal bytes each time, and refusals that say what to do.
+
+use super::super::commands::{hallway, printed, ran};
+use super::super::predicted::repository;
+use serde_json::Value;
+
+const TRACE: &str = "tests/traces/repeated.json.gz";
+
+fn advised(more: &[&str]) -> String {
+    let mut command = hallway(repository(), ["advise", TRACE]);
+    printed(command.args(more).env_remove("COLUMNS"))
+}
+
+#[test]
+fn pageable_copies_are_told_to_be_pinned_on_one_screen() {
+    let text = advised(&[]);
+    assert_eq!(text, advised(&[]));
+    assert!(text.contains("pin `pageable-s7` (95.4 MiB)"), "{text}");
+    assert!(text.contains("Only if:\n- copy once to `device-s7`"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.lines().count() <= 40, "{text}");
+    let details = advised(&["--details"]);
+    for said in ["- PyTorch: ", "- CuPy: ", "- CUDA C: ", "- where: ", "- only if "] {
+        assert!(details.contains(said), "no {said:?} in {details}");
+    }
+}
+
+#[test]
+fn the_json_form_has_what_the_text_says() {
+    let json: Value = serde_json::from_str(&advised(&["--format", "json"])).expect("JSON");
+    let advice = &json["advice"];
+    let first = &advice["changes"][0];
+    assert_eq!(first["remedy"], "pin");
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let [today, then] = [&advice["today"], &first["time"]].map(|one| number(&one["predicted_ns"]));
+    assert!((number(&first["factor"]) - today / then).abs() < 1e-6, "{advice:#}");
+    assert_eq!(advice["only_if"][0]["conditions"][0], "unchanged");
+}
+
+#[test]
+fn what_cannot_be_advised_on_is_refused() {
+    for (arguments, said) in [
+        (vec!["scenarios/stencil-halo.toml"], "has no program, only tasks"),
+        (vec!["scenarios/programs/loader.toml", "--program", "x"], "use one of these: `pageable`"),
+        (vec![TRACE, "--program", "x"], "leave out --program"),
+        (vec!["README.md"], "not valid TOML"),
+    ] {
+        let output = ran(repository(), [vec!["advise"], arguments].concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(said) && output.stdout.is_empty(), "{error}");
+    }
+}
