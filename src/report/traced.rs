@@ -178,7 +178,7 @@ pub fn replayed(replay: &Replay) -> String {
         format!("; half of all operations start within {} of that", fine_percent(off))
     });
     format!(
-        "\nSimulated from all of its calls, the host's time between them and one time for each \
+        "\nThe whole trace, simulated from all of its calls, the host's time between them and one time for each \
          kind of kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
         signed_percent(replay.error())
     )
@@ -220,10 +220,10 @@ fn at_most(of: &Account, left: Span) -> String {
         return String::new();
     }
     if alone == Span::ZERO {
-        return " All kernels have a copy beside them already: no more can be hidden.".to_owned();
+        return " All kernels have a copy beside them already: no more can be.".to_owned();
     }
     format!(
-        " Kernels run for only {alone} without a copy beside them: no more can still be hidden."
+        " Kernels run for only {alone} without a copy beside them: at most so much more can be."
     )
 }
 
@@ -252,8 +252,8 @@ fn idleness(of: &Account) -> String {
     let length = gap.length;
     if share(length, gaps.all) < ONE_GAP {
         return format!(
-            "The GPU idled {} times, for {} at a time in the middle: the host was in calls to CUDA \
-             for {} of that time, and did something else for the rest.\n",
+            "The GPU idled {} times, for {} in the median and {length} at most: the host was in calls \
+             to CUDA for {} of the idle time, and did something else for the rest.\n",
             gaps.count,
             gaps.middle,
             percent(share(gaps.in_calls, gaps.all))

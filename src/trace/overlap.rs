@@ -39,7 +39,7 @@ pub struct Gaps {
     /// Their middle length, and all together.
     pub middle: Span,
     pub all: Span,
-    /// How much of all of them the busiest thread was in calls to CUDA.
+    /// How much of all of them some thread was in a call to CUDA.
     pub in_calls: Span,
     pub longest: Option<Gap>,
 }
@@ -114,9 +114,7 @@ impl Trace {
     fn gaps(&self, gaps: &[[Instant; 2]]) -> Gaps {
         let length = |&[start, end]: &[Instant; 2]| end.since(start);
         let lengths: Vec<f64> = gaps.iter().map(|gap| length(gap).nanos_f64()).collect();
-        let thread = self.busiest_thread();
-        let own = self.calls.iter().filter(|call| Some(call.thread) == thread);
-        let calls = Busy::of(own.map(|call| [call.begin, call.end]));
+        let calls = Busy::of(self.calls.iter().map(|call| [call.begin, call.end]));
         let longest = gaps.iter().max_by_key(|&gap| (length(gap), std::cmp::Reverse(gap[0])));
         Gaps {
             count: gaps.len(),

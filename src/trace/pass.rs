@@ -85,7 +85,7 @@ impl Trace {
     }
 
     /// The thread that asks for most of the GPU's work.
-    pub(super) fn busiest_thread(&self) -> Option<usize> {
+    fn busiest_thread(&self) -> Option<usize> {
         let mut asked: BTreeMap<usize, Span> = BTreeMap::new();
         for work in &self.work {
             if let Some(call) = work.call {

@@ -31,8 +31,10 @@ pub(super) fn explain(
     if !trace.has_calls() {
         return print(&text);
     }
-    let is_held =
-        |site: &CopySite| matches!(site.reason, Some(Reason::Pageable | Reason::PageableWaited));
+    let is_held = |site: &CopySite| {
+        use Reason::{NewMemory, PageableWaited};
+        matches!(site.reason, Some(NewMemory | Reason::Pageable | PageableWaited))
+    };
     if let Some(found) = found.as_ref().filter(|_| account.sites.iter().any(is_held))
         && let Some([as_it_is, pinned]) = with_pinned(&trace, calls, found)
     {

@@ -12,9 +12,11 @@ words! {
     pub enum Reason {
         /// The driver staged it, and the host could not go on.
         Pageable = "pageable memory: the call returned only when the driver was done with it",
+        NewMemory = "new memory: the copy waited for its pages, which nobody had touched",
         PageableWaited = "pageable memory, and the host waited for the copy",
         Blocking = "the function waits for the copy",
         HostWaited = "the host waited for it before it launched anything else",
+        NeedsData = "the next kernel uses its data",
         SameStream = "the next kernel is behind it in its stream",
         DefaultStream = "it is in the default stream, which the next kernel's stream waits for",
         Event = "the next kernel's stream waited for it",
@@ -114,7 +116,8 @@ impl<'t> Lookup<'t> {
             return Some(Reason::Blocking);
         }
         if is_held && work.kind.is_staged() {
-            return Some(Reason::Pageable);
+            let is_new = matches!(&call.kind, CallKind::Copy { places, .. } if places.to_new);
+            return Some(if is_new { Reason::NewMemory } else { Reason::Pageable });
         }
         let next = &self.trace.calls[self.next[position]?];
         let waits = next.kind.only_waits() && next.begin < work.end;
@@ -131,7 +134,9 @@ impl<'t> Lookup<'t> {
             return Reason::HostLate;
         }
         let other = kernel.stream;
-        if other == work.stream {
+        if self.uses(kernel, work) {
+            Reason::NeedsData
+        } else if other == work.stream {
             Reason::SameStream
         } else if self.waited_for_another(next, work) {
             Reason::OtherCopy
@@ -140,6 +145,24 @@ impl<'t> Lookup<'t> {
         } else {
             Reason::Event
         }
+    }
+
+    /// Whether a kernel was given an address among those on the GPU that a copy uses. Only
+    /// recordings say so.
+    fn uses(&self, kernel: &DeviceWork, work: &DeviceWork) -> bool {
+        let kind = |work: &DeviceWork| work.call.map(|call| &self.trace.calls[call].kind);
+        let (
+            Some(CallKind::Launch { pointers, .. }),
+            Some(CallKind::Copy { places, bytes: Some(bytes), .. }),
+        ) = (kind(kernel), kind(work))
+        else {
+            return false;
+        };
+        let is_in = matches!(work.kind.crossing(), Some((Direction::HostToDevice, _)));
+        let place = if is_in { places.to } else { places.from };
+        let is_inside =
+            |from: u64| pointers.iter().any(|&to| to >= from && to - from < bytes.get());
+        place.is_some_and(is_inside)
     }
 
     /// Whether what is before a kernel in its stream is a copy that ended after this one began.
