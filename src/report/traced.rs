@@ -64,9 +64,13 @@ pub fn account(
         let copied: Span = account.sites.iter().map(|site| site.time).sum();
         let hidden: Span = account.sites.iter().map(|site| site.hidden).sum();
         let left = copied.saturating_sub(hidden);
+        let open = match hidden {
+            Span::ZERO => "none of it".to_owned(),
+            _ => format!("{left} of it not"),
+        };
         let said = format!(
-            "\nTogether, copies between host and GPU take {copied}; {left} of that is not hidden \
-             behind kernels.{}\n",
+            "\nTogether, copies between host and GPU take {copied}, {open} hidden behind \
+             kernels.{}\n",
             at_most(account, left)
         );
         text += &folded(&said, width);
@@ -220,10 +224,12 @@ fn at_most(of: &Account, left: Span) -> String {
         return String::new();
     }
     if alone == Span::ZERO {
-        return " All kernels have a copy beside them already: no more can be.".to_owned();
+        return " All kernels have a copy beside them already, so no more can be hidden."
+            .to_owned();
     }
     format!(
-        " Kernels run for only {alone} without a copy beside them: at most so much more can be."
+        " Kernels run for only {alone} without a copy beside them, so at most that much more can \
+         be hidden."
     )
 }
 

@@ -181,6 +181,78 @@ fn copies_are_not_hidden_for_a_reason() {
     assert_eq!(reason(story), (Some(Reason::NothingBehind), 0.5));
 }
 
+/// What a recording knows of the first copy, and which addresses the last call was given.
+fn recorded(mut story: Story, known: CopyPlaces, given: &[u64]) -> Story {
+    if let CallKind::Copy { places, .. } = &mut story.trace.calls[0].kind {
+        *places = known;
+    }
+    let last = story.trace.calls.last_mut().expect("a call");
+    if let CallKind::Launch { pointers, .. } = &mut last.kind {
+        pointers.extend(given);
+    }
+    story
+}
+
+#[test]
+fn recordings_know_more_reasons() {
+    // The pages of the target were new.
+    let mut story = Story::new();
+    story.upload(MemoryKind::Pageable, DEFAULT, 110, [5, 105]);
+    story.kernel("k", DEFAULT, [116, 300]);
+    let new = CopyPlaces { to_new: true, ..CopyPlaces::default() };
+    assert_eq!(reason(recorded(story, new, &[])), (Some(Reason::NewMemory), 0.0));
+
+    // The kernel was given the last byte of the target, or the first one behind it.
+    for (given, expected) in
+        [(4096 + (1 << 20) - 1, Reason::NeedsData), (4096 + (1 << 20), Reason::SameStream)]
+    {
+        let mut story = Story::new();
+        story.upload(MemoryKind::Pinned, DEFAULT, 5, [6, 106]);
+        story.kernel("k", DEFAULT, [107, 300]);
+        let to = CopyPlaces { to: Some(4096), ..CopyPlaces::default() };
+        assert_eq!(reason(recorded(story, to, &[given])), (Some(expected), 0.0));
+    }
+}
+
+#[test]
+fn an_engine_is_to_blame_for_what_it_kept_waiting() {
+    let other = StreamKey { stream: 14, ..OTHER };
+    let story = |second: [u64; 2], kernel: [u64; 2]| {
+        let mut story = Story::new();
+        story.kernel("k", DEFAULT, kernel);
+        story.upload(MemoryKind::Pinned, OTHER, 5, [12, 200]);
+        story.upload(MemoryKind::Pinned, other, 5, second);
+        story.kernel("k", other, [second[1] + 1, second[1] + 50]);
+        let account = story.trace.account(0..story.trace.calls.len());
+        let [site] = &account.sites[..] else { panic!("{:?}", account.sites) };
+        (site.reason, site.exposed)
+    };
+    // The second copy was asked for while a kernel ran, which ended before its turn came.
+    assert_eq!(story([201, 301], [6, 206]), (Some(Reason::EngineBusy), 1));
+    // No kernel ran while it waited: the first copy is exposed, too.
+    assert_eq!(story([201, 301], [6, 12]), (Some(Reason::OtherCopy), 2));
+}
+
+#[test]
+fn a_turn_begins_where_the_gpu_has_nothing_left() {
+    let mut story = Story::new();
+    for turn in 0..10 {
+        let begin = turn * 1000;
+        story.now = begin;
+        story.upload(MemoryKind::Pinned, DEFAULT, 10, [begin + 5, begin + 105]);
+        story.kernel("one", DEFAULT, [begin + 106, begin + 306]);
+        story.upload(MemoryKind::Pinned, DEFAULT, 10, [begin + 307, begin + 407]);
+        story.kernel("one", DEFAULT, [begin + 408, begin + 800]);
+        story.wait(DEFAULT, begin + 900);
+    }
+    let trace = story.trace;
+    let pass = trace.pass().expect("it is a loop");
+    for &[from, to] in &pass.turns {
+        assert!(from == 0 || trace.calls[from - 1].kind.only_waits(), "{pass:?}");
+        assert!(trace.account(from..to).span <= Span::from_micros(1000), "{pass:?}");
+    }
+}
+
 #[test]
 fn a_spelled_trace_reads_back_as_what_it_was() {
     let story = steps(3);
