@@ -12,7 +12,7 @@ words! {
         NothingPageable = "no copy uses pageable memory that could be pinned",
         NoWait = "the host waits for nothing before the end",
         WaitsAreNeeded = "the host uses what it waits for, directly after each wait",
-        NothingTaken = "no memory is taken, renewed or pinned in the pass",
+        NothingTaken = "no call is known that takes, renews or pins memory in the pass",
         NothingRepeated = "no copy brings bytes that are already there, and all results are used",
         BytesDiffer = "the bytes that are copied differ from pass to pass",
         NoRunOfCopies = "no small copies follow each other",

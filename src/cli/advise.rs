@@ -69,6 +69,8 @@ struct Asked {
     subject: Subject,
     others: Vec<String>,
     recorded: Option<Span>,
+    /// The GPU that it was recorded on.
+    recorded_on: Option<String>,
 }
 
 pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
@@ -101,7 +103,7 @@ fn answered(
 ) -> Result<AdviceReport, Failure> {
     let progress = Progress::over_stages(1);
     let draws = predicting.predictor(found, &progress).draws;
-    let Asked { name, subject, others, recorded } = asked;
+    let Asked { name, subject, others, recorded, recorded_on } = asked;
     let program = subject.program.label.clone();
     let calls = subject.program.body.len() as u64;
     let drawn = (Remedy::ALL.len() + 2) * draws.count;
@@ -114,7 +116,17 @@ fn answered(
     })?;
     let profile = found.origin();
     let (seed, draws) = (draws.seed, draws.count);
-    Ok(AdviceReport { profile, seed, draws, name, program, others, recorded_ns: recorded, advice })
+    Ok(AdviceReport {
+        profile,
+        seed,
+        draws,
+        name,
+        program,
+        others,
+        recorded_ns: recorded,
+        recorded_on,
+        advice,
+    })
 }
 
 /// The program that the file has, or is a trace of.
@@ -135,7 +147,13 @@ fn asked(arguments: &AdviseArguments) -> Result<Asked, Failure> {
     let at = chosen(&workload, arguments.program.as_deref())?;
     let _ = others.remove(at);
     let program: Program = workload.programs[at].clone();
-    Ok(Asked { name: workload.name, subject: Subject::spelled(program), others, recorded: None })
+    Ok(Asked {
+        name: workload.name,
+        subject: Subject::spelled(program),
+        others,
+        recorded: None,
+        recorded_on: None,
+    })
 }
 
 /// The position of the program to advise on.
@@ -188,7 +206,8 @@ fn of_trace(path: &Path) -> Result<Asked, Failure> {
     let recorded = spelled.recorded;
     let unchanged = pass.map(|pass| trace.unchanged_copies(&pass)).unwrap_or_default();
     subject.unchanged = by_position(&trace, &subject.program, &spelled, &unchanged);
-    Ok(Asked { name, subject, others: Vec::new(), recorded: Some(recorded) })
+    let recorded_on = trace.gpus.iter().find_map(|gpu| gpu.name.clone());
+    Ok(Asked { name, subject, others: Vec::new(), recorded: Some(recorded), recorded_on })
 }
 
 /// What is known of calls of a trace, by the positions of the program's calls that they became.

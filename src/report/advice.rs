@@ -31,10 +31,14 @@ pub struct AdviceReport {
     pub others: Vec<String>,
     /// How long the pass took that was recorded. `null` for a scenario.
     pub recorded_ns: Option<Span>,
+    /// The GPU that it was recorded on. `null` if that is not known.
+    pub recorded_on: Option<String>,
     /// What would help.
     pub advice: Advice,
 }
 
+/// A recording that took so many times the high end of the range was longer than predicted.
+const BEYOND: f64 = 1.05;
 /// The share of a pass in which the GPU idles that is what to look at first.
 const MOSTLY: f64 = 0.5;
 /// Changes that the first screen shows.
@@ -70,7 +74,7 @@ impl AdviceReport {
     fn head(&self) -> String {
         let Advice { today, breakdown, calls, .. } = &self.advice;
         let recorded = match self.recorded_ns {
-            Some(recorded) => format!(" (recorded: {recorded})"),
+            Some(recorded) => format!("; {recorded} was recorded"),
             None => String::new(),
         };
         format!(
@@ -80,7 +84,28 @@ impl AdviceReport {
             plural(*calls, "call"),
             timed(today),
             where_it_goes(breakdown, today.predicted_ns)
-        )
+        ) + &self.beside_recorded()
+    }
+
+    /// Why the prediction may differ from what was recorded.
+    fn beside_recorded(&self) -> String {
+        let gpu = &self.profile.gpu;
+        if let Some(other) = self.recorded_on.as_ref().filter(|other| *other != gpu) {
+            return format!(
+                "Recorded on {other}, but predicted for {gpu}. For your own machine, calibrate it \
+                 (`hallway calibrate`), or fit a profile to the trace: `hallway import --table`, \
+                 then `hallway fit --like`.\n"
+            );
+        }
+        let high = self.advice.today.high_ns.nanos_f64();
+        match self.recorded_ns {
+            Some(recorded) if recorded.nanos_f64() > BEYOND * high => {
+                "The recording took longer: first uses, memory that is new and the profiler's own \
+                 time are not predicted.\n"
+                    .to_owned()
+            }
+            _ => String::new(),
+        }
     }
 
     fn foot(&self, details: bool) -> String {
@@ -93,7 +118,8 @@ impl AdviceReport {
         };
         let more = if details { "" } else { " More, and how to write it: `--details`." };
         format!(
-            "\nPredicted for {}, each change by itself, with {} paired draws.{others}{more}\n",
+            "\nPredicted for {}, each change by itself. Ranges are from {} draws and were not yet \
+             compared with real changes.{others}{more}\n",
             self.profile.gpu, self.draws
         )
     }
@@ -123,10 +149,10 @@ fn timed(time: &TimedRange) -> String {
 fn where_it_goes(of: &Breakdown, pass: Span) -> String {
     let share = |span: Span| percent(span.nanos_f64() / pass.nanos_f64().max(1.0));
     let parts = [
-        (of.copies_ns, "only copies over the link"),
-        (of.kernels_ns, "only kernels"),
+        (of.copies_ns, "copies alone"),
+        (of.kernels_ns, "kernels alone"),
         (of.both_ns, "both at once"),
-        (of.idle_ns, "the GPU does neither"),
+        (of.idle_ns, "GPU idle"),
     ];
     let mut parts: Vec<(Span, &str)> =
         parts.into_iter().filter(|part| part.0 > Span::ZERO).collect();
@@ -141,11 +167,11 @@ fn changes(advice: &Advice, details: bool, width: Option<usize>) -> String {
         let idle = breakdown.idle_ns.nanos_f64() / today.predicted_ns.nanos_f64().max(1.0);
         let said = match idle {
             MOSTLY.. => {
-                " The host's own work takes most of the time, and no other calls gain that."
+                " The host's own work takes most of the time, and no other calls would save that."
             }
             _ => "",
         };
-        return folded(&format!("No remedy gains 1% or more by itself.{said}\n"), width);
+        return folded(&format!("No change gains 1% or more by itself.{said}\n"), width);
     }
     let shown = if details { advice.changes.len() } else { SHOWN };
     let rows = advice.changes.iter().take(shown);
@@ -186,7 +212,7 @@ fn together(best: &Combination) -> String {
 fn left(best: &Combination) -> String {
     let last = best.steps.last().expect("a combination has steps");
     format!(
-        "Left: {} In this order, its calls take at least {}.\n",
+        "Then: {} In any order, these calls take at least {}.\n",
         where_it_goes(&best.breakdown, last.time.predicted_ns).replace("Where it goes: ", ""),
         best.least_ns
     )

@@ -166,8 +166,8 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
         Pageable::Known { some_to_new: false } => "",
     };
     format!(
-        "\n{change}: both simulated with the prices of {gpu}'s profile, {memory}without what \
-         pinning takes once.{rest}\n"
+        "\n{change}: both simulated on the profile of {gpu}, {memory}without the one-time cost \
+         of pinning.{rest}\n"
     )
 }
 
@@ -182,8 +182,8 @@ pub fn replayed(replay: &Replay) -> String {
         format!("; half of all operations start within {} of that", fine_percent(off))
     });
     format!(
-        "\nThe whole trace, simulated from all of its calls, the host's time between them and one time for each \
-         kind of kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
+        "\nThe whole trace, simulated from all of its calls, the host's time between them and one \
+         time for each kind of kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
         signed_percent(replay.error())
     )
 }
@@ -214,7 +214,7 @@ fn the_loop(pass: &Pass) -> String {
         0 => String::new(),
         others => format!("; {} in between differ", plural(others as u64, "turn")),
     };
-    format!("Loop: {} that make equal calls{others}", plural(pass.turns.len() as u64, "turn"))
+    format!("Loop: {} with the same calls{others}", plural(pass.turns.len() as u64, "turn"))
 }
 
 /// How much of the copies can be hidden at most, if that is not all that is left.
@@ -239,10 +239,10 @@ fn where_it_goes(of: &Account) -> String {
     let only_kernels = of.kernels.saturating_sub(of.both);
     let part = |span: Span| format!("{span} ({})", percent(share(span, of.span)));
     let mut parts = vec![
-        (only_kernels, format!("only kernels ran for {}", part(only_kernels))),
-        (only_copies, format!("only copies over the link for {}", part(only_copies))),
-        (of.both, format!("both for {}", part(of.both))),
-        (of.idle, format!("the GPU did neither for {}", part(of.idle))),
+        (only_kernels, format!("kernels alone for {}", part(only_kernels))),
+        (only_copies, format!("copies alone for {}", part(only_copies))),
+        (of.both, format!("both at once for {}", part(of.both))),
+        (of.idle, format!("GPU idle for {}", part(of.idle))),
     ];
     parts.retain(|(span, _)| *span > Span::ZERO);
     parts.sort_by_key(|part| std::cmp::Reverse(part.0));
@@ -258,8 +258,8 @@ fn idleness(of: &Account) -> String {
     let length = gap.length;
     if share(length, gaps.all) < ONE_GAP {
         return format!(
-            "The GPU idled {} times, for {} in the median and {length} at most: the host was in calls \
-             to CUDA for {} of the idle time, and did something else for the rest.\n",
+            "The GPU idled {} times, for {} in the median and {length} at most: the host was in \
+             calls to CUDA for {} of the idle time, and did something else for the rest.\n",
             gaps.count,
             gaps.middle,
             percent(share(gaps.in_calls, gaps.all))
@@ -270,7 +270,8 @@ fn idleness(of: &Account) -> String {
         None => "was mostly in no call to CUDA".to_owned(),
     };
     format!(
-        "The GPU idled longest for {length}, in which the host {host}: no copy can gain that.\n"
+        "The GPU idled longest for {length}, in which the host {host}: no change to the copies \
+         would save that.\n"
     )
 }
 

@@ -24,7 +24,8 @@ pub const RANGES: u8 = 9;
 pub const GPU: u8 = 10;
 /// What recording adds between two calls, and what a kernel that does nothing takes.
 pub const COSTS: u8 = 11;
-/// Stands among costs in place of the form of a call: the GPU's time for a kernel that does nothing.
+/// Stands among costs in place of the form of a call: the GPU's time for a kernel that does
+/// nothing.
 pub const EMPTY_KERNEL: u8 = 255;
 
 /// Flags of a call, below the number of its function.

@@ -54,7 +54,7 @@ pub(super) fn taken(takes: &Takes) -> String {
 pub(super) fn needs(takes: &Takes) -> String {
     let once = match (takes.once_ns, takes.pays_from_passes) {
         (Some(once), Some(passes)) if once > Span::ZERO => {
-            format!("; {once} once, which pays from {} on", plural(passes, "pass"))
+            format!("; {once} once, which pays off after {}", plural(passes, "pass"))
         }
         (None, _) => "; what that costs once is not known".to_owned(),
         _ => String::new(),
@@ -82,7 +82,7 @@ pub(super) fn little(one: &NoGain, of: &Breakdown) -> String {
         return refusal.to_string();
     }
     let Some(factor) = one.factor.filter(|_| !one.is_combined) else {
-        return "only together with the others above".to_owned();
+        return "only in the combination above".to_owned();
     };
     let gains = match factor {
         NOTHING.. => format!("gains {}", fine_percent(1.0 - 1.0 / factor)),
@@ -108,11 +108,14 @@ fn cause(remedy: Remedy, of: &Breakdown) -> String {
             format!("copies that no kernel hides take {} of the pass", share(copies_ns))
         }
         Remedy::Prefetch | Remedy::DownloadStream | Remedy::Chunks => match copies > kernels {
-            true => format!("{kernels} of kernels can hide no more of {copies} of copies"),
+            true => format!("{kernels} of kernels cannot hide {copies} of copies"),
             false => format!("copies that no kernel hides take {} of the pass", share(copies_ns)),
         },
         Remedy::DeferWaits | Remedy::KeepMemory | Remedy::Graph => {
-            format!("the GPU idles for {} of the pass", share(idle_ns))
+            match idle_ns.nanos_f64() > 0.5 * all.nanos_f64() {
+                true => "the host's own work takes most of the pass".to_owned(),
+                false => format!("the GPU idles for only {} of the pass", share(idle_ns)),
+            }
         }
     }
 }
