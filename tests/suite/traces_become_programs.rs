@@ -304,7 +304,9 @@ fn replayed_traces_take_what_was_recorded() {
         closer.push(each.error().abs());
         starts.extend(usual.starts);
     }
-    [&mut errors, &mut closer, &mut starts].map(|all| all.sort_by(f64::total_cmp));
+    for all in [&mut errors, &mut closer, &mut starts] {
+        all.sort_by(f64::total_cmp);
+    }
     let (median, worst) = (errors[errors.len() / 2], errors[errors.len() - 1]);
     assert!(median <= 0.02 && worst <= 0.08, "{median} and {worst}");
     // With the time of each kernel instead of one for each kind.
