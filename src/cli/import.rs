@@ -4,9 +4,10 @@ use super::outputs::check_outputs;
 use super::profiles::write_whole;
 use super::progress::Progress;
 use super::{Failure, Outcome, print};
+use crate::program::check_hazards;
 use crate::report::traced;
-use crate::scenario::Source;
-use crate::trace::{self, HostTime, Pass, Spelled, Spelling, Trace};
+use crate::scenario::{Source, Workload};
+use crate::trace::{self, HostTime, Pass, Spelled, SpelledMemory, Spelling, Trace};
 use clap::{Args, ValueHint};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,7 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
         host: HostTime::WithoutRecorder,
         ..Spelling::default()
     };
-    let spelled = trace.spelled(&stem(path), calls, how);
+    let spelled = spelled(&trace, &stem(path), calls, how);
     check(path, &spelled)?;
     eprint!("{}", traced::imported(&trace, pass.as_ref(), &spelled));
     if let Some(table) = table {
@@ -93,6 +94,20 @@ pub(super) fn stem(path: &Path) -> String {
     let name: String = name.chars().map(plain).take(60).collect();
     let name = name.trim_matches('-');
     if name.is_empty() { "trace".to_owned() } else { name.to_owned() }
+}
+
+/// A part of a trace with its memory by addresses, where the trace has them. If nothing orders two
+/// calls that then use the same memory, each stream has its own instead: a scenario with a race is
+/// of no use.
+fn spelled(trace: &Trace, name: &str, calls: Range<usize>, how: Spelling) -> Spelled {
+    let as_spelled = |memory| trace.spelled(name, calls.clone(), Spelling { memory, ..how });
+    let has_no_race = |one: &Spelled| {
+        let read = Workload::from_toml(name, &one.text).ok();
+        let program = read.and_then(|workload| workload.programs.into_iter().next());
+        program.is_some_and(|program| check_hazards(&program).is_ok())
+    };
+    let by_address = trace.has_addresses().then(|| as_spelled(SpelledMemory::ByAddress));
+    by_address.filter(has_no_race).unwrap_or_else(|| as_spelled(SpelledMemory::OfStreams))
 }
 
 /// Reads what was written: a scenario that nothing can read is of no use.

@@ -3,7 +3,7 @@
 use super::table::{Column, Table};
 use super::words::{fine_percent, folded, often, percent, plural, signed_percent, times};
 use crate::compare::Replay;
-use crate::trace::{Account, CopySite, Pass, Spelled, Trace, WorkKind};
+use crate::trace::{Account, CopySite, Pass, Sent, Spelled, Trace, WorkKind};
 use crate::units::{Bytes, Span};
 use std::fmt::Write;
 
@@ -75,6 +75,7 @@ pub fn account(
         );
         text += &folded(&said, width);
     }
+    text += &folded(&sent_again(trace), width);
     if let Some(range) = &trace.origin.part {
         let said = format!(
             "\nOnly what happened in ranges `{range}` was recorded. Between them, host and GPU \
@@ -87,6 +88,19 @@ pub fn account(
     }
     text += &folded(&races(trace), width);
     text + &folded(&defects(trace), width)
+}
+
+/// How much of what was sent to GPUs had been sent before.
+fn sent_again(trace: &Trace) -> String {
+    let Sent { copies, again, bytes_again } = trace.sent();
+    match again {
+        0 => String::new(),
+        _ => format!(
+            "\nOf the {} to the GPU in the whole trace, {again} sent bytes that had been sent before \
+             ({bytes_again}).\n",
+            plural(copies as u64, "copy")
+        ),
+    }
 }
 
 /// What is not known without the host's calls, and how to learn it.

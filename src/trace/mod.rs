@@ -32,6 +32,7 @@ pub use races::{EarlyChange, Race};
 pub use read::{is_trace, read};
 pub use recording::{Part, RecordedProcess, Recording, RecordingError, Totals, read_recording};
 pub use spell::{HostTime, Spelled, SpelledMemory, Spelling};
+pub use unchanged::Sent;
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,
     StreamKey, Trace, WorkKind,

@@ -1,9 +1,39 @@
-//! Whether copies bring equal bytes in every turn of a loop: a recording with digests knows.
+//! Whether copies bring bytes that were there before: a recording with digests knows.
 
 use super::{CallKind, CopyPlaces, Pass, Trace};
-use std::collections::BTreeMap;
+use crate::machine::Direction;
+use crate::units::Bytes;
+use std::collections::{BTreeMap, HashSet};
+
+/// Copies to the GPU whose checksums are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sent {
+    pub copies: usize,
+    /// Those that sent bytes that one before them had sent.
+    pub again: usize,
+    pub bytes_again: Bytes,
+}
 
 impl Trace {
+    /// How many of the copies to the GPU sent what had been sent before, to whatever place.
+    pub fn sent(&self) -> Sent {
+        let (mut sent, mut before) = (Sent::default(), HashSet::new());
+        for work in &self.work {
+            let is_in = matches!(work.kind.crossing(), Some((Direction::HostToDevice, _)));
+            let Some(call) = work.call.filter(|_| is_in) else { continue };
+            let CallKind::Copy { places, bytes: Some(bytes), .. } = self.calls[call].kind else {
+                continue;
+            };
+            let Some(digest) = places.digest else { continue };
+            sent.copies += 1;
+            if !before.insert((digest, bytes)) {
+                sent.again += 1;
+                sent.bytes_again += bytes;
+            }
+        }
+        sent
+    }
+
     /// For copies of the steady pass, by their positions in [`Trace::calls`], whether they bring
     /// equal bytes in all turns. Copies without a digest are left out; so are all if turns do not
     /// make equally many copies.

@@ -1,14 +1,19 @@
 //! Recordings made on an H200 with CUDA 13.0 are read as what their programs did.
 
+use crate::commands::hallway;
 use hallway::trace::{
     CallKind, Defect, DeviceWork, HostCall, MemoryKind, Recording, Trace, WorkKind,
 };
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+fn folder_of_recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings")
+}
 
 fn recording(name: &str) -> Recording {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
-    let bytes = std::fs::read(folder.join(name).with_extension("hallway")).expect("a file");
+    let path = folder_of_recordings().join(name).with_extension("hallway");
+    let bytes = std::fs::read(path).expect("a file");
     Recording::read(&bytes).expect("a recording")
 }
 
@@ -194,4 +199,31 @@ fn several_processes_and_ones_that_ended_early() {
     let aborted = recording("aborted").trace;
     assert_eq!(aborted.defects, [(Defect::Cut, 1)].into());
     assert_eq!(kernels(&aborted).len(), 6);
+}
+
+#[test]
+fn what_was_sent_before_is_counted() {
+    // The program sends one buffer four times; in `refill`, it has other contents each time.
+    for (name, again) in [("races/cu-no-event-right", 3), ("races/cu-refill-right", 0)] {
+        let sent = recording(name).trace.sent();
+        assert_eq!((sent.copies, sent.again), (4, again), "{name}");
+        assert_eq!(sent.bytes_again.get(), again as u64 * (16 << 20), "{name}");
+    }
+    assert_eq!(recording("pinned").trace.sent().copies, 0);
+}
+
+/// Which calls use the same memory is known by addresses; where that shows a race, by streams.
+#[test]
+fn imported_memory_is_told_apart_by_addresses() {
+    let imported = |name: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder_of_recordings().join(name).with_extension("hallway");
+        let done = hallway(folder.path(), ["import"]).arg(path).output().expect("it runs");
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).expect("text")
+    };
+    let right = imported("races/cu-no-event-right");
+    assert!(right.contains("reads = [\"device-1\"], writes = [\"device-1\"]"), "{right}");
+    let planted = imported("races/cu-no-event-planted");
+    assert!(planted.contains("reads = [], writes = []"), "{planted}");
 }
