@@ -96,8 +96,8 @@ fn sent_again(trace: &Trace) -> String {
     match again {
         0 => String::new(),
         _ => format!(
-            "\nOf the {} to the GPU in the whole trace, {again} sent bytes that had been sent before \
-             ({bytes_again}).\n",
+            "\nOf the {} to the GPU in the whole trace, {again} sent bytes that had been sent \
+             before ({bytes_again}).\n",
             plural(copies as u64, "copy")
         ),
     }
