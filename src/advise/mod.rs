@@ -18,6 +18,7 @@ mod refusal;
 mod remedies;
 mod rewriting;
 mod search;
+mod streams;
 mod subject;
 mod unrolled;
 mod values;

@@ -1,5 +1,6 @@
 //! Several passes of a program as one body, so that work of one pass can overlap the next.
 
+use super::refusal::Refusal;
 use super::subject::Subject;
 use crate::program::{Program, ThreadId};
 
@@ -8,15 +9,36 @@ const MOST_PASSES: u64 = 16;
 /// The most calls of a body that is made longer.
 const MOST_CALLS: u64 = 4_000;
 
-/// The program with several passes in its body, and how many: one if it is long, or has several
-/// already.
-pub(super) fn unrolled(subject: &Subject) -> (Program, u64) {
-    let calls = subject.program.body.len().max(1) as u64;
+/// A program that has some passes of another one in its body.
+pub(super) struct Body {
+    pub subject: Subject,
+    pub passes: u64,
+}
+
+/// The bodies in which copies may overlap kernels: the program's own, and one of several passes
+/// unless it is long, or has several already.
+///
+/// # Errors
+/// If there is no kernel, or calls are in graphs.
+pub(super) fn bodies(subject: &Subject) -> Result<Vec<Body>, Refusal> {
+    let program = &subject.program;
+    if program.body.iter().all(|call| !call.is_launch()) {
+        return Err(Refusal::NoKernel);
+    }
+    if program.has_graphs() {
+        return Err(Refusal::HasGraphs);
+    }
+    let calls = program.body.len().max(1) as u64;
     let passes = match subject.passes {
         1 => (MOST_CALLS / calls).clamp(1, MOST_PASSES),
         _ => 1,
     };
-    (repeated(&subject.program, passes), passes)
+    let mut bodies = vec![Body { subject: subject.clone(), passes: 1 }];
+    if passes > 1 {
+        let subject = Subject { program: repeated(program, passes), ..subject.clone() };
+        bodies.push(Body { subject, passes });
+    }
+    Ok(bodies)
 }
 
 /// The program with its body several times.

@@ -4,11 +4,11 @@
 //! Kernels have to be of the library and work element by element: then a piece of the inputs is all
 //! that a piece of the output needs. Inputs that are read whole are not cut.
 
-use super::prefetch::copy_stream;
 use crate::advise::missing_waits::with_needed_waits;
 use crate::advise::patch::Patch;
 use crate::advise::refusal::Refusal;
 use crate::advise::rewriting::{Place, Rewriting};
+use crate::advise::streams::copy_stream;
 use crate::advise::subject::Subject;
 use crate::advise::values::is_elementwise;
 use crate::machine::{Direction, StreamId};

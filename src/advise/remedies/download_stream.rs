@@ -1,13 +1,13 @@
 //! Copies results to the host in a stream of their own, so that the next step is computed
 //! meanwhile. What they are read from becomes two buffers that are used in turn, where that can be.
 
-use super::prefetch::copy_stream;
 use crate::advise::generations::Generations;
 use crate::advise::missing_waits::with_needed_waits;
 use crate::advise::refusal::Refusal;
 use crate::advise::rewriting::{Condition, Place, Rewriting};
+use crate::advise::streams::copy_stream;
 use crate::advise::subject::Subject;
-use crate::advise::unrolled::unrolled;
+use crate::advise::unrolled::{Body, bodies};
 use crate::machine::Direction;
 use crate::program::{AllocationId, Call};
 use std::collections::BTreeSet;
@@ -20,22 +20,11 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     if !program.body.iter().any(is_download) {
         return Err(Refusal::NoDownload);
     }
-    if program.body.iter().all(|call| !call.is_launch()) {
-        return Err(Refusal::NoKernel);
-    }
-    if program.has_graphs() {
-        return Err(Refusal::HasGraphs);
-    }
-    let within = subject.clone();
-    let (longer, passes) = unrolled(subject);
-    let over = Subject { program: longer, ..subject.clone() };
-    let mut found: Vec<Rewriting> =
-        [(within, 1), (over, passes)].iter().map(|(one, passes)| moved(one, *passes)).collect();
-    found.dedup_by_key(|one| one.passes);
-    Ok(found)
+    Ok(bodies(subject)?.iter().map(moved).collect())
 }
 
-fn moved(subject: &Subject, passes: u64) -> Rewriting {
+fn moved(body: &Body) -> Rewriting {
+    let Body { subject, passes } = body;
     let mut program = subject.program.clone();
     let mut places = Vec::new();
     let mut sources: BTreeSet<AllocationId> = BTreeSet::new();
@@ -45,7 +34,7 @@ fn moved(subject: &Subject, passes: u64) -> Rewriting {
         let source = from.allocation;
         sources.insert(source);
         // Later passes do the same.
-        if at < subject.program.body.len() / passes as usize {
+        if at < subject.program.body.len() / *passes as usize {
             places.push(Place::of(&subject.program, at, Some(source)));
         }
         let copies = copy_stream(&mut program, stream, "downloads");
@@ -61,8 +50,8 @@ fn moved(subject: &Subject, passes: u64) -> Rewriting {
         conditions.push(Condition::SourceKept);
         conditions.extend(subject.about_kernels());
     }
-    if passes > 1 {
+    if *passes > 1 {
         conditions.push(Condition::PassesOverlap);
     }
-    Rewriting { program, passes, places: Place::gathered(places), conditions }
+    Rewriting { program, passes: *passes, places: Place::gathered(places), conditions }
 }

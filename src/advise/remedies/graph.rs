@@ -8,6 +8,7 @@
 use crate::advise::patch::Patch;
 use crate::advise::refusal::Refusal;
 use crate::advise::rewriting::{Condition, Place, Rewriting};
+use crate::advise::streams::add_stream;
 use crate::advise::subject::Subject;
 use crate::machine::StreamId;
 use crate::program::{Call, Program, StreamKind, StreamTraits};
@@ -99,17 +100,4 @@ fn in_capture(program: &mut Program, stream: StreamId) -> StreamId {
     }
     let blocking = StreamTraits { kind: StreamKind::Blocking, ..traits };
     add_stream(program, blocking, "captured")
-}
-
-/// Adds a stream, or finds one of this name that was added before.
-pub(super) fn add_stream(program: &mut Program, traits: StreamTraits, name: &str) -> StreamId {
-    if program.stream_names.is_empty() {
-        program.stream_names = (0..program.streams.len()).map(|id| format!("s{id}")).collect();
-    }
-    if let Some(at) = program.stream_names.iter().position(|one| one == name) {
-        return StreamId(at);
-    }
-    program.streams.push(traits);
-    program.stream_names.push(name.to_owned());
-    StreamId(program.streams.len() - 1)
 }

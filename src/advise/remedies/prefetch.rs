@@ -5,16 +5,16 @@
 //! writes its source only later. Waits of the host are put in anew, as late as they are needed. If
 //! the pass has one step, several passes make the body.
 
-use super::graph::add_stream;
 use crate::advise::generations::Generations;
 use crate::advise::missing_waits::with_needed_waits;
 use crate::advise::patch::Patch;
 use crate::advise::refusal::Refusal;
 use crate::advise::rewriting::{Condition, Place, Rewriting};
+use crate::advise::streams::copy_stream;
 use crate::advise::subject::Subject;
-use crate::advise::unrolled::unrolled;
-use crate::machine::{Direction, StreamId};
-use crate::program::{AllocationId, Call, Program, StreamKind, StreamTraits};
+use crate::advise::unrolled::{Body, bodies};
+use crate::machine::Direction;
+use crate::program::{AllocationId, Call, Program};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
@@ -24,20 +24,9 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     if targets.is_empty() {
         return Err(Refusal::NoUpload);
     }
-    if program.body.iter().all(|call| !call.is_launch()) {
-        return Err(Refusal::NoKernel);
-    }
-    if program.has_graphs() {
-        return Err(Refusal::HasGraphs);
-    }
-    let within = subject.clone();
-    let (longer, passes) = unrolled(subject);
-    let over = Subject { program: longer, ..subject.clone() };
-    let mut found: Vec<Rewriting> = [(within, 1), (over, passes)]
-        .iter()
-        .filter_map(|(one, passes)| prefetched(one, &targets, *passes))
-        .collect();
-    found.dedup_by_key(|one| one.passes);
+    let bodies = bodies(subject)?;
+    let found: Vec<Rewriting> =
+        bodies.iter().filter_map(|body| prefetched(body, &targets)).collect();
     if found.is_empty() { Err(Refusal::StillRead) } else { Ok(found) }
 }
 
@@ -49,7 +38,8 @@ fn targets(program: &Program) -> Vec<AllocationId> {
     ids.into_iter().collect()
 }
 
-fn prefetched(subject: &Subject, targets: &[AllocationId], passes: u64) -> Option<Rewriting> {
+fn prefetched(body: &Body, targets: &[AllocationId]) -> Option<Rewriting> {
+    let Body { subject, passes } = body;
     let turns = targets.iter().filter_map(|&id| Generations::of(subject, id));
     let turns: Vec<Generations> = turns.collect();
     let mut program = subject.program.clone();
@@ -83,7 +73,7 @@ fn prefetched(subject: &Subject, targets: &[AllocationId], passes: u64) -> Optio
             continue;
         }
         // Later passes do the same.
-        if at < subject.program.body.len() / passes as usize {
+        if at < subject.program.body.len() / *passes as usize {
             places.push(Place::of(&subject.program, at, Some(to.allocation)));
         }
         let moved = program.body[at].clone().in_stream(copies);
@@ -102,17 +92,10 @@ fn prefetched(subject: &Subject, targets: &[AllocationId], passes: u64) -> Optio
         conditions.push(Condition::NextIsReady);
         conditions.extend(subject.about_kernels());
     }
-    if passes > 1 {
+    if *passes > 1 {
         conditions.push(Condition::PassesOverlap);
     }
-    Some(Rewriting { program, passes, places: Place::gathered(places), conditions })
-}
-
-/// A stream beside another one, of the same device, that does not wait for the default stream.
-pub(super) fn copy_stream(program: &mut Program, beside: StreamId, name: &str) -> StreamId {
-    let device = program.device_of(beside);
-    let traits = StreamTraits { kind: StreamKind::NonBlocking, priority: 0, device };
-    add_stream(program, traits, name)
+    Some(Rewriting { program, passes: *passes, places: Place::gathered(places), conditions })
 }
 
 /// Whether an upload may be made before an earlier call: nothing in between writes its source.
