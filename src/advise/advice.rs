@@ -3,6 +3,7 @@
 use super::refusal::Refusal;
 use super::remedies::Remedy;
 use super::rewriting::{Condition, Place};
+use crate::program::Program;
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,8 @@ pub struct Advice {
     pub calls: u64,
     /// Predicted time of a pass as it is.
     pub today: TimedRange,
+    /// Measured time of a pass as it is. `null` unless the programs were run.
+    pub today_measured_ns: Option<Span>,
     /// Where that time goes.
     pub breakdown: Breakdown,
     /// Remedies that gain at least one percent by themselves, the best first.
@@ -25,6 +28,25 @@ pub struct Advice {
     pub best: Option<Combination>,
     /// Remedies that gain less, or do not apply.
     pub no_gain: Vec<NoGain>,
+}
+
+/// What would help a program, with the programs that the answer is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Advised {
+    pub advice: Advice,
+    /// The programs of the answer's changes, in their order.
+    pub changes: Vec<Rewritten>,
+    pub only_if: Vec<Rewritten>,
+    /// The program of the best combination.
+    pub best: Option<Rewritten>,
+}
+
+/// A changed program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rewritten {
+    pub program: Program,
+    /// How many passes of the program as it was its body makes.
+    pub passes: u64,
 }
 
 /// A predicted time of a pass.
@@ -71,6 +93,18 @@ pub struct Change {
     pub factor_range: [f64; 2],
     /// What it takes besides what the program takes today.
     pub takes: Takes,
+    /// What was measured of the changed program. `null` unless it was run.
+    pub measured: Option<Measured>,
+}
+
+/// What a run on the GPU showed of a changed program.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Measured {
+    /// Time of a pass.
+    pub pass_ns: Span,
+    /// How many times as fast as the program as it is, which ran in turn with it.
+    pub factor: f64,
 }
 
 /// What a change takes besides what the program takes today.
@@ -101,6 +135,8 @@ pub struct Combination {
     pub least_ns: Span,
     /// What all of it takes besides what the program takes today.
     pub takes: Takes,
+    /// What was measured of the program with all of them. `null` unless it was run.
+    pub measured: Option<Measured>,
 }
 
 /// A remedy that does not help by itself.

@@ -23,7 +23,9 @@ mod subject;
 mod unrolled;
 mod values;
 
-pub use advice::{Advice, Breakdown, Change, Combination, NoGain, Takes, TimedRange};
+pub use advice::{
+    Advice, Advised, Breakdown, Change, Combination, Measured, NoGain, Rewritten, Takes, TimedRange,
+};
 pub use proof::proved;
 pub use refusal::Refusal;
 pub use remedies::Remedy;

@@ -1,6 +1,8 @@
 //! Tries every remedy by itself, then the best with others on top.
 
-use super::advice::{Advice, Breakdown, Change, Combination, NoGain, Takes, TimedRange};
+use super::advice::{
+    Advice, Advised, Breakdown, Change, Combination, NoGain, Rewritten, Takes, TimedRange,
+};
 use super::proof::proved;
 use super::refusal::Refusal;
 use super::remedies::Remedy;
@@ -35,7 +37,7 @@ pub fn advise(
     profile: &Profile,
     draws: Draws,
     done: &Tally,
-) -> Result<Advice, CompileError> {
+) -> Result<Advised, CompileError> {
     let quick =
         |programs: &[&Program]| forecast_all(programs, profile, Draws { count: 0, ..draws }, done);
     let today = quick(&[&subject.program]).pop().expect("one forecast of one program")?;
@@ -57,12 +59,12 @@ pub fn advise(
     let mut changes = |of_these: &[Tried]| {
         let mut changes = Vec::new();
         for (tried, forecast) in of_these.iter().zip(&mut forecasts) {
-            changes.push(of(tried, &forecast?));
+            changes.push((of(tried, &forecast?), tried.rewritten()));
         }
-        changes.sort_by(|one: &Change, other| other.factor.total_cmp(&one.factor));
-        Ok::<_, CompileError>(changes)
+        changes.sort_by(|(one, _): &(Change, _), (other, _)| other.factor.total_cmp(&one.factor));
+        Ok::<(Vec<Change>, Vec<Rewritten>), CompileError>(changes.into_iter().unzip())
     };
-    let (changes, only_if) = (changes(&sure)?, changes(&open)?);
+    let ((changes, sure), (only_if, open)) = (changes(&sure)?, changes(&open)?);
     let mut best = None;
     for (tried, forecast) in steps.iter().zip(forecasts) {
         let forecast = forecast?;
@@ -72,6 +74,7 @@ pub fn advise(
             breakdown: Breakdown::default(),
             least_ns: Span::ZERO,
             takes: Takes::default(),
+            measured: None,
         });
         found.takes = step.takes;
         found.breakdown = Breakdown::of(&forecast.timeline, tried.passes);
@@ -79,15 +82,23 @@ pub fn advise(
         found.steps.push(step);
     }
     note_combined(&mut no_gain, best.as_ref());
-    Ok(Advice {
+    let advice = Advice {
         calls: subject.program.body.len() as u64,
         today: TimedRange::of(&as_it_is, 1),
+        today_measured_ns: None,
         breakdown: Breakdown::of(&as_it_is.timeline, 1),
         changes,
         only_if,
         best,
         no_gain,
-    })
+    };
+    Ok(Advised { advice, changes: sure, only_if: open, best: steps.last().map(Tried::rewritten) })
+}
+
+impl Tried {
+    fn rewritten(&self) -> Rewritten {
+        Rewritten { program: self.rewriting.program.clone(), passes: self.passes }
+    }
 }
 
 /// Says of remedies without a gain of their own that they are in the best combination.
@@ -250,6 +261,7 @@ fn change(
         factor,
         factor_range: [low.exp().min(factor), high.exp().max(factor)],
         takes,
+        measured: None,
     }
 }
 

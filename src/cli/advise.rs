@@ -1,19 +1,21 @@
 //! `hallway advise`: what would help a program, and by how much.
 
+mod measured;
+mod recorded;
+
 use super::outputs::check_outputs;
-use super::profiles::{LoadedProfile, deliver, load};
+use super::profiles::{LoadedProfile, deliver, load, write_whole};
 use super::progress::Progress;
 use super::terminal::{NARROWEST, USUAL_WIDTH, width};
-use super::{Failure, Format, Outcome, Predicting, import};
-use crate::advise::{Remedy, Subject, advise};
+use super::{Failure, Format, Outcome, Predicting};
+use crate::advise::{Advice, Advised, Remedy, Subject, advise};
 use crate::program::Program;
 use crate::report::{AdviceReport, json};
 use crate::scenario::Workload;
-use crate::trace::{self, HostTime, Spelled, SpelledMemory, Spelling, Trace};
+use crate::trace;
 use crate::units::Span;
 use clap::{Args, ValueHint};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Shown below the arguments.
 const BELOW: &str = "\
@@ -44,6 +46,17 @@ pub(super) struct AdviseArguments {
     /// Show every remedy, its conditions, and how to write it in PyTorch, CuPy and CUDA C
     #[arg(long)]
     details: bool,
+    /// Also run the program and each change on this machine's GPU, and show what was measured.
+    /// Stand-ins that take the stated or recorded time run in place of kernels without code
+    #[arg(long)]
+    verify: bool,
+    /// Index of the GPU to run on, counted from 0
+    #[arg(long, default_value_t = 0, requires = "verify")]
+    gpu: usize,
+    /// Also write the program and each change to this file as a scenario with one program for each,
+    /// ready to edit, predict and run
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    programs: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Seed for the simulated draws that the predicted ranges are computed from
@@ -66,6 +79,8 @@ pub(super) struct AdviseArguments {
 /// What to advise on.
 struct Asked {
     name: String,
+    /// The scenario that the program is of.
+    workload: Workload,
     subject: Subject,
     others: Vec<String>,
     recorded: Option<Span>,
@@ -83,9 +98,21 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     };
     let found = predicting.profile()?;
     let inputs = [arguments.file.as_path(), found.path.as_path()];
-    check_outputs(inputs, arguments.output.as_deref())?;
+    check_outputs(
+        inputs,
+        arguments.output.iter().chain(&arguments.programs).map(PathBuf::as_path),
+    )?;
     let asked = asked(arguments)?;
-    let report = answered(&predicting, &found, asked)?;
+    let mut advised = advised(&predicting, &found, &asked)?;
+    if let Some(path) = &arguments.programs {
+        let programs = measured::programs(&asked, &advised);
+        write_whole(path, &measured::scenario(&asked.workload, &programs))?;
+    }
+    if arguments.verify {
+        let on = (arguments.gpu, arguments.seed);
+        measured::measure(&mut advised, &asked, &found, on)?;
+    }
+    let report = report(&found, asked, (arguments.seed, predicting.draws), advised.advice);
     let text = match arguments.format {
         Format::Table => {
             let width = width(arguments.width, arguments.output.as_deref());
@@ -96,37 +123,44 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     deliver(&text, arguments.output.as_deref()).map(|()| Outcome::Done)
 }
 
-fn answered(
+fn advised(
     predicting: &Predicting,
     found: &LoadedProfile,
-    asked: Asked,
-) -> Result<AdviceReport, Failure> {
+    asked: &Asked,
+) -> Result<Advised, Failure> {
     let progress = Progress::over_stages(1);
     let draws = predicting.predictor(found, &progress).draws;
-    let Asked { name, subject, others, recorded, recorded_on } = asked;
-    let program = subject.program.label.clone();
+    let Asked { name, subject, .. } = asked;
+    let program = &subject.program.label;
     let calls = subject.program.body.len() as u64;
     let drawn = (Remedy::ALL.len() + 2) * draws.count;
     progress.begin("trying remedies", calls * (SIMULATED + drawn as u64));
-    let advice = advise(&subject, &found.profile, draws, progress.tally()).map_err(|error| {
+    advise(subject, &found.profile, draws, progress.tally()).map_err(|error| {
         Failure::refused(
             format!("`{program}` of {name} cannot be predicted: {error}"),
             "name another profile with --profile",
         )
-    })?;
-    let profile = found.origin();
-    let (seed, draws) = (draws.seed, draws.count);
-    Ok(AdviceReport {
-        profile,
+    })
+}
+
+fn report(
+    found: &LoadedProfile,
+    asked: Asked,
+    (seed, draws): (u64, u16),
+    advice: Advice,
+) -> AdviceReport {
+    let Asked { name, subject, others, recorded, recorded_on, .. } = asked;
+    AdviceReport {
+        profile: found.origin(),
         seed,
-        draws,
+        draws: usize::from(draws),
         name,
-        program,
+        program: subject.program.label,
         others,
         recorded_ns: recorded,
         recorded_on,
         advice,
-    })
+    }
 }
 
 /// The program that the file has, or is a trace of.
@@ -139,7 +173,7 @@ fn asked(arguments: &AdviseArguments) -> Result<Asked, Failure> {
                 "leave out --program",
             ));
         }
-        return of_trace(path);
+        return recorded::of_trace(path);
     }
     let workload = load(path)?;
     let others = workload.programs.iter().map(|one| one.label.clone());
@@ -148,7 +182,8 @@ fn asked(arguments: &AdviseArguments) -> Result<Asked, Failure> {
     let _ = others.remove(at);
     let program: Program = workload.programs[at].clone();
     Ok(Asked {
-        name: workload.name,
+        name: workload.name.clone(),
+        workload,
         subject: Subject::spelled(program),
         others,
         recorded: None,
@@ -175,66 +210,4 @@ fn chosen(workload: &Workload, named: Option<&str>) -> Result<usize, Failure> {
             format!("use one of these: `{}`", labels.join("`, `")),
         )
     })
-}
-
-/// The usual pass of a trace's loop, or all of it.
-fn of_trace(path: &Path) -> Result<Asked, Failure> {
-    let trace = import::read_trace(path)?;
-    let pass = trace.pass();
-    let calls = match &pass {
-        Some(pass) => pass.turns[pass.steady][0]..pass.turns[pass.steady][1],
-        None => 0..trace.calls.len(),
-    };
-    let name = import::stem(path);
-    let as_spelled = |memory| {
-        let how = Spelling { memory, host: HostTime::WithoutRecorder, ..Spelling::default() };
-        let spelled = trace.spelled(&name, calls.clone(), how);
-        program_of(path, &name, &spelled.text).map(|program| (program, spelled))
-    };
-    // Where addresses seem to show a race, memory is told apart by streams alone.
-    let by_address =
-        trace.has_addresses().then(|| as_spelled(SpelledMemory::ByAddress).ok()).flatten();
-    let addressed =
-        by_address.and_then(|(program, spelled)| Some((Subject::addressed(program)?, spelled)));
-    let (mut subject, spelled) = match addressed {
-        Some(found) => found,
-        None => {
-            let (program, spelled) = as_spelled(SpelledMemory::OfStreams)?;
-            (Subject::recorded(program), spelled)
-        }
-    };
-    let recorded = spelled.recorded;
-    let unchanged = pass.map(|pass| trace.unchanged_copies(&pass)).unwrap_or_default();
-    subject.unchanged = by_position(&trace, &subject.program, &spelled, &unchanged);
-    let recorded_on = trace.gpus.iter().find_map(|gpu| gpu.name.clone());
-    Ok(Asked { name, subject, others: Vec::new(), recorded: Some(recorded), recorded_on })
-}
-
-/// What is known of calls of a trace, by the positions of the program's calls that they became.
-fn by_position(
-    trace: &Trace,
-    program: &Program,
-    spelled: &Spelled,
-    of_calls: &BTreeMap<usize, bool>,
-) -> BTreeMap<usize, bool> {
-    let asks = program.body.iter().enumerate().filter(|(_, call)| {
-        call.is_launch() || call.is_clear() || call.route().is_some() || call.works_on_cpu()
-    });
-    let both = asks.zip(&spelled.asked);
-    let known =
-        both.filter_map(|((at, _), &work)| Some((at, *of_calls.get(&trace.work[work].call?)?)));
-    known.collect()
-}
-
-/// The program of a trace that was spelled out.
-fn program_of(path: &Path, name: &str, text: &str) -> Result<Program, Failure> {
-    let unfit = |why: String| {
-        Failure::refused(
-            format!("{} cannot be read as a program: {why}", path.display()),
-            "`hallway explain` says what is in it",
-        )
-    };
-    let workload = Workload::from_toml(name, text).map_err(|error| unfit(error.to_string()))?;
-    let program = workload.programs.into_iter().next();
-    program.ok_or_else(|| unfit("no call asks a GPU for anything".to_owned()))
 }

@@ -356,6 +356,10 @@ fn scored(
     }
     let mut verification = Verification::new(found.origin(), &scores);
     verification.predictions = Some(digest.to_owned());
+    for scored in &mut verification.scenarios {
+        let one = predicted.iter().find(|one| one.workload.name == scored.scenario);
+        scored.stand_ins = one.map(Predicted::stand_ins).unwrap_or_default();
+    }
     if arguments.random.is_some() {
         // The figures are shown as they were found, without limits that they must keep.
         verification.checks.clear();

@@ -1,6 +1,6 @@
 //! What a workload's buffers hold before a plan, and must hold after it.
 
-use super::stand_in::StandIn;
+use super::placeholder::Placeholder;
 use crate::host::{Operand, Team};
 use crate::kernels::{Arguments, Kernel, Shape};
 use crate::program::{BufferId, signature};
@@ -85,18 +85,18 @@ impl Contents {
                         let written = after.bytes_mut(workload, task.output(), batch);
                         written.copy_from_slice(bytemuck::cast_slice(&output));
                     }
-                    TaskKernel::Own(work) => after.stand_in(workload, (task, work), batch),
+                    TaskKernel::Own(work) => after.hold_place(workload, (task, work), batch),
                 }
             }
         }
         after
     }
 
-    /// What stands in for a task whose kernel has no twin.
-    fn stand_in(&mut self, workload: &Workload, (task, work): (&Task, &OwnWork), batch: u64) {
+    /// Writes what takes the place of the results of a task whose kernel has no twin.
+    fn hold_place(&mut self, workload: &Workload, (task, work): (&Task, &OwnWork), batch: u64) {
         let lengths = task.writes.iter().map(|&id| workload.buffer(id).bytes(1).as_usize());
         let lengths: Vec<usize> = lengths.collect();
-        let launch = StandIn {
+        let launch = Placeholder {
             kernel: &work.declared.kernel,
             elements: work.elements.unwrap_or(workload.buffer(task.output()).elements),
             signature: signature(&work.numbers),

@@ -8,7 +8,7 @@
 use super::data::Contents;
 use super::error::Executed;
 use super::outputs::outputs;
-use super::stand_in::StandIn;
+use super::placeholder::Placeholder;
 use crate::host::{Operand, Team};
 use crate::kernels::OwnKernel;
 use crate::program::{
@@ -280,7 +280,7 @@ impl Interpreter {
             (Some((_, MemoryChange::Pin | MemoryChange::Unpin)), ..) => {}
             (Some((id, _)), ..) => self.memory[id.0].fill(f32::NAN),
             (_, Some(Step::Library(step)), ..) => self.compute(step, team),
-            (_, Some(Step::Own(step)), ..) => self.stand_in(step),
+            (_, Some(Step::Own(step)), ..) => self.hold_place(step),
             (.., Some(from), Some(to)) => self.copy([*from, *to], rows),
             (.., to) => {
                 // The rest changes no memory.
@@ -306,9 +306,9 @@ impl Interpreter {
         output.copy_from_slice(aligned);
     }
 
-    fn stand_in(&mut self, step: &OwnStep) {
+    fn hold_place(&mut self, step: &OwnStep) {
         let (elements, signature) = (step.elements, step.signature());
-        let launch = StandIn { kernel: &self.kernels[step.kernel], elements, signature };
+        let launch = Placeholder { kernel: &self.kernels[step.kernel], elements, signature };
         let reads: Vec<&[u8]> = step.reads.iter().map(|slice| self.bytes(slice)).collect();
         let lengths: Vec<usize> = step.writes.iter().map(|slice| slice.length.as_usize()).collect();
         let written = launch.written(&reads, &lengths);

@@ -16,10 +16,10 @@ mod memory;
 mod movable;
 mod one_stream;
 mod outputs;
+mod placeholder;
 mod prepared;
 mod run;
 mod stage;
-mod stand_in;
 
 pub use data::{Contents, Mismatch};
 pub use effort::Effort;

@@ -35,7 +35,8 @@ pub(super) fn check_calls(workload: &Workload, program: &Program) -> Executed {
 fn only_predicted(program: &Program) -> Option<String> {
     let unknown = program.own_steps().find_map(|(step, on_cpu)| {
         let kernel = program.own_kernel(step);
-        (on_cpu || !kernel.runs()).then_some((&kernel.name, on_cpu))
+        let runs = !on_cpu && kernel.runs() || program.stand_in_time(step, on_cpu).is_some();
+        (!runs).then_some((&kernel.name, on_cpu))
     });
     let threads = program.thread_count();
     match unknown {

@@ -6,13 +6,13 @@ use super::handles::Handles;
 use super::memory::Memories;
 use crate::gpu::{AnyDevice, AnyEvent, AnyStream, GpuResult, RowShape, RowSide};
 use crate::host::{Operand, Team};
-use crate::kernels::Kernel;
+use crate::kernels::{Kernel, ReadAndWritten};
 use crate::machine::{DeviceId, Direction, StreamId};
 use crate::program::{
     Awaited, Call, CopyBy, LibraryStep, MemoryChange, OwnStep, ProductShape, Program, Route, Rows,
     Sides, Slice, Step, Threads,
 };
-use crate::units::Bytes;
+use crate::units::{Bytes, Span};
 use std::time::Duration;
 
 /// A call with its handles and addresses, ready to be made.
@@ -86,16 +86,25 @@ pub(super) fn prepared<'d, D: AnyDevice>(
             Ok(handles.streams[stream.0].wait(&handles.events[event.0])?)
         }),
         Call::Replay { .. } => Box::new(|_, _, _| unreachable!("its graph is captured first")),
-        // The thread is busy: a system call could give the core away.
-        Call::Work { time } => Box::new(move |_, _, _| {
-            let (start, time) = (D::now(), Duration::from_nanos(time.nanos()));
-            while D::now() - start < time {
-                std::hint::spin_loop();
-            }
-            Ok(())
-        }),
+        Call::Work { time } => work(time),
         Call::Compute { step: Step::Library(ref step) } => computation(step, footprint, memories),
-        _ => unreachable!("one thread makes all calls, the CPU has no code: checked before"),
+        Call::Compute { step: Step::Own(ref step) } => {
+            let time = program.stand_in_time(step, true);
+            work(time.expect("the CPU has no code: checked before"))
+        }
+        _ => unreachable!("one thread makes all calls: checked before"),
+    })
+}
+
+/// Keeps the thread busy. A system call could give the core away.
+fn work<'d, D: AnyDevice>(time: Span) -> Prepared<'d, D> {
+    let time = Duration::from_nanos(time.nanos());
+    Box::new(move |_, _, _| {
+        let start = D::now();
+        while D::now() - start < time {
+            std::hint::spin_loop();
+        }
+        Ok(())
     })
 }
 
@@ -259,6 +268,16 @@ fn own_launch<D: AnyDevice>(
     let addresses = |slices: &[Slice]| -> Vec<u64> {
         slices.iter().map(|slice| memories.on_device(slice)).collect()
     };
+    if let Some(time) = program.stand_in_time(step, false) {
+        let reads = step.reads.iter().map(|slice| (slice, false));
+        let writes = step.writes.iter().map(|slice| (slice, true));
+        let memory = reads.chain(writes).map(|(slice, is_written)| {
+            let (address, bytes) = (memories.on_device(slice), slice.length);
+            ReadAndWritten { address, bytes, is_written }
+        });
+        let memory: Vec<ReadAndWritten> = memory.collect();
+        return Ok(device.stand_in(time, step.geometry, &memory)?);
+    }
     let (reads, writes) = (addresses(&step.reads), addresses(&step.writes));
     let shape = step.product().map(|ProductShape { rows, inner, columns }| [rows, inner, columns]);
     let how = (step.geometry, &step.parameters[..]);

@@ -111,8 +111,12 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         Ok(stage)
     }
 
-    /// Compares all outputs with what they must be.
+    /// Compares all outputs with what they must be. Stand-ins compute nothing, so that behind them
+    /// nothing is known.
     fn check(&mut self) -> Executed {
+        if !self.program.stood_in_for().is_empty() {
+            return Ok(());
+        }
         let workload = self.executor.workload;
         let after = &self.expected.after;
         for (id, holder) in outputs(workload, self.program)? {

@@ -14,8 +14,10 @@ use super::records::Recorder;
 use super::setup::ExtraContext;
 use super::stream::{Event, LEGACY_DEFAULT, Stream};
 use super::vendor::AnyDevice;
-use crate::kernels::{Arguments, Geometry, GpuSide, Grid, Kernel, OwnKernel, Parameter};
-use crate::units::Bytes;
+use crate::kernels::{
+    Arguments, Geometry, GpuSide, Grid, Kernel, OwnKernel, Parameter, ReadAndWritten,
+};
+use crate::units::{Bytes, Span};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use std::time::Instant;
 
@@ -204,6 +206,15 @@ impl AnyDevice for Device {
             }
         };
         Ok(Launch(code))
+    }
+
+    fn stand_in(
+        &self,
+        time: Span,
+        geometry: Option<Geometry>,
+        memory: &[ReadAndWritten],
+    ) -> GpuResult<Launch> {
+        Ok(Launch(Code::Own(self.standing_in(time, geometry, memory)?)))
     }
 
     fn own_kernel(

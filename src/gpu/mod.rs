@@ -22,6 +22,7 @@ mod own;
 mod records;
 mod rows;
 mod setup;
+mod stand_in;
 mod stream;
 mod survey;
 mod vendor;

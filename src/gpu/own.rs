@@ -79,6 +79,24 @@ impl OwnFunction {
         Ok(u32::try_from(value).unwrap_or(0))
     }
 
+    /// Blocks of this shape that a multiprocessor holds at once.
+    pub fn resident(&self, threads: u32, shared_bytes: u32) -> GpuResult<u32> {
+        let mut blocks = 0;
+        let (threads, shared) = (threads.cast_signed(), shared_bytes as usize);
+        // SAFETY: the function is alive, and `blocks` is written on success.
+        let result = unsafe {
+            let function = self.function;
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut blocks,
+                function,
+                threads,
+                shared,
+            )
+        };
+        check("cuOccupancyMaxActiveBlocksPerMultiprocessor", result)?;
+        Ok(u32::try_from(blocks).unwrap_or(0))
+    }
+
     /// Checks that the code fits a block of this shape, and asks for its shared memory.
     fn prepare(&self, geometry: &Geometry) -> GpuResult {
         let unfit = |problem| GpuError::OwnLaunch { kernel: self.name.clone(), problem };

@@ -12,7 +12,7 @@
 use super::error::{GpuError, GpuResult};
 use super::monitor::Monitor;
 use super::rows::{RowShape, RowSide};
-use crate::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter};
+use crate::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter, ReadAndWritten};
 use crate::machine::{Direction, Residence};
 use crate::units::{Bytes, Span};
 use std::time::{Duration, Instant};
@@ -136,6 +136,18 @@ pub trait AnyDevice: Sized + 'static {
         how: (Option<Geometry>, &[Parameter]),
         reads_and_writes: [&[u64]; 2],
         shape: Option<[u64; 3]>,
+    ) -> GpuResult<Self::Launch>;
+    /// A launch in the place of a kernel of which only the time is known. It takes that time,
+    /// occupies what a launch of this geometry does (the whole device without one), and goes
+    /// through memory without changing it, as far as there is time.
+    ///
+    /// # Errors
+    /// If it cannot be compiled or loaded.
+    fn stand_in(
+        &self,
+        time: Span,
+        geometry: Option<Geometry>,
+        memory: &[ReadAndWritten],
     ) -> GpuResult<Self::Launch>;
 }
 

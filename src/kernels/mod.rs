@@ -14,7 +14,7 @@ pub use effort::{CORE_KEEPS, Effort, VALUES_PER_BIN};
 pub use grid::Grid;
 pub use own::{
     Code, CpuSide, Elementwise, Geometry, GpuSide, Image, OwnCost, OwnKernel, Parameter,
-    ProductType,
+    ProductType, ReadAndWritten,
 };
 
 use crate::units::words;

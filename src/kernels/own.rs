@@ -141,7 +141,24 @@ pub enum Parameter {
     F64(f64),
 }
 
+/// Device memory that a launch reads, and may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadAndWritten {
+    pub address: u64,
+    pub bytes: Bytes,
+    pub is_written: bool,
+}
+
 impl OwnCost {
+    /// The time that was stated for a number of elements, in nanoseconds. `None` if it follows from
+    /// times at other numbers, or from what a machine does at most.
+    pub fn stated(&self, elements: u64) -> Option<f64> {
+        match self {
+            Self::Stated { fixed, per_element, .. } => Some(fixed + per_element * elements as f64),
+            Self::Points(_) | Self::Roofline { .. } => None,
+        }
+    }
+
     /// By which share of a stated time nine runs of ten are off at most, if that was said.
     pub const fn range(&self) -> Option<f64> {
         match self {

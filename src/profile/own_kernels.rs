@@ -120,7 +120,7 @@ impl Profile {
         on: Processor,
     ) -> Known<f64> {
         match cost {
-            OwnCost::Stated { fixed, per_element, .. } => Ok(fixed + per_element * elements as f64),
+            OwnCost::Stated { .. } => Ok(cost.stated(elements).unwrap_or_default()),
             OwnCost::Points(points) => {
                 let knots = points.iter().map(|&(n, time)| (n as f64, time.nanos_f64())).collect();
                 let curve = Curve { knots, scatter: 0.0 };

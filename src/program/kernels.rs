@@ -5,6 +5,7 @@ use super::problem::Problem;
 use super::step::{OwnStep, Step};
 use super::value::Program;
 use crate::kernels::{CpuSide, GpuSide, OwnCost, OwnKernel};
+use crate::units::Span;
 use std::collections::BTreeSet;
 
 impl Program {
@@ -41,6 +42,25 @@ impl Program {
     /// Whether the time of what a call does was stated, not measured or predicted from what was.
     pub fn is_stated(&self, call: &Call) -> bool {
         call.stated_time().is_some() || self.stated_cost(call).is_some()
+    }
+
+    /// The time that a stand-in takes in the place of a step of which only the time was stated:
+    /// either the one kernel's on the GPU, or what the CPU takes for it.
+    pub fn stand_in_time(&self, step: &OwnStep, on_cpu: bool) -> Option<Span> {
+        let kernel = self.own_kernel(step);
+        let ((false, GpuSide::Cost(cost), _) | (true, _, CpuSide::Cost(cost))) =
+            (on_cpu, &kernel.gpu, &kernel.cpu)
+        else {
+            return None;
+        };
+        Some(Span::from_nanos(cost.stated(step.elements)?.round() as u64))
+    }
+
+    /// The kernels in whose place stand-ins run, by their names.
+    pub fn stood_in_for(&self) -> BTreeSet<&str> {
+        let steps = self.own_steps();
+        let stood_in = steps.filter(|&(step, on_cpu)| self.stand_in_time(step, on_cpu).is_some());
+        stood_in.map(|(step, _)| self.own_kernel(step).name.as_str()).collect()
     }
 
     /// The kernels whose stated times have no range, by their names: what a prediction says of them

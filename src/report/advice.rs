@@ -7,8 +7,9 @@ use self::code::{LANGUAGES, in_code};
 use self::words::{little, needs, taken, what};
 use super::Origin;
 use super::table::{Column, Table};
-use super::words::{folded, joined, percent, plural, times, with_range};
-use crate::advise::{Advice, Breakdown, Change, Combination, NoGain, Remedy, TimedRange};
+use super::words::{fine_percent, folded, joined, percent, plural, times, with_range};
+use crate::advise::{Advice, Breakdown, Change, Combination, Measured, NoGain, Remedy, TimedRange};
+use crate::stats::median;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -63,6 +64,7 @@ impl AdviceReport {
         } else if let Some(best) = &advice.best {
             text += &folded(&format!("\n{}", left(best)), width);
         }
+        text += &folded(&agreement(advice), width);
         text += &folded(&only_if(advice, details), width);
         text += &folded(&no_help(advice, details), width);
         if details {
@@ -117,9 +119,13 @@ impl AdviceReport {
             }
         };
         let more = if details { "" } else { " More, and how to write it: `--details`." };
+        let proof = match self.advice.today_measured_ns {
+            Some(_) => "",
+            None => " To run them on this machine: `--verify`.",
+        };
         format!(
-            "\nPredicted for {}, each change by itself. Ranges are from {} draws and were not yet \
-             compared with real changes.{others}{more}\n",
+            "\nPredicted for {}, each change by itself. Ranges are from {} draws.\
+             {proof}{others}{more}\n",
             self.profile.gpu, self.draws
         )
     }
@@ -178,9 +184,12 @@ fn changes(advice: &Advice, details: bool, width: Option<usize>) -> String {
     let table = Table::of(rows)
         .with(Column::words("change"), what)
         .with(Column::number("a pass"), |change| change.time.predicted_ns)
-        .with(Column::number("times as fast"), factor)
-        .with(Column::words("takes"), |change| taken(&change.takes))
-        .text(width);
+        .with(Column::number("times as fast"), factor);
+    let table = match advice.today_measured_ns {
+        Some(_) => table.with(Column::number("measured"), measured),
+        None => table,
+    };
+    let table = table.with(Column::words("takes"), |change| taken(&change.takes)).text(width);
     match advice.changes.len().saturating_sub(shown) {
         0 => table,
         rest => format!("{table}{} more: `--details`\n", plural(rest as u64, "change")),
@@ -193,16 +202,52 @@ fn factor(change: &Change) -> String {
     format!("{} ({} to {})", times(change.factor), times(low), times(high))
 }
 
+/// `7.1 (12.1 ms)`: the factor first, to be held against the predicted one.
+fn measured(change: &Change) -> String {
+    change.measured.as_ref().map_or_else(|| "-".to_owned(), in_run)
+}
+
+fn in_run(of: &Measured) -> String {
+    format!("{} ({})", times(of.factor), of.pass_ns)
+}
+
+/// How well the predicted factors agree with the measured ones. Empty if nothing was run.
+fn agreement(advice: &Advice) -> String {
+    let Some(today) = advice.today_measured_ns else { return String::new() };
+    let changes = advice.changes.iter().chain(&advice.only_if);
+    let last = advice.best.as_ref().filter(|best| best.steps.len() > 1);
+    let last = last.and_then(|best| Some((best.steps.last()?, best.measured?)));
+    let pairs = changes.filter_map(|change| Some((change, change.measured?))).chain(last);
+    let pairs: Vec<(&Change, Measured)> = pairs.collect();
+    let error = |(change, of): &(&Change, Measured)| (change.factor / of.factor - 1.0).abs();
+    let errors: Vec<f64> = pairs.iter().map(error).collect();
+    let is_in = |(change, of): &&(&Change, Measured)| {
+        let [low, high] = change.factor_range;
+        (low..=high).contains(&of.factor)
+    };
+    let within = pairs.iter().filter(is_in).count();
+    let Some(middle) = median(&errors) else {
+        return format!("\nMeasured here: a pass takes {today}.\n");
+    };
+    format!(
+        "\nMeasured here: a pass takes {today}. {within} of {} lie in their ranges; the median \
+         error is {}.\n",
+        plural(pairs.len() as u64, "factor"),
+        fine_percent(middle)
+    )
+}
+
 /// What several remedies gain together.
 fn together(best: &Combination) -> String {
     let steps =
         best.steps.iter().map(|step| format!("{} ({})", step.remedy, step.time.predicted_ns));
     let last = best.steps.last().expect("a combination has steps");
     format!(
-        "Best together: {}: {}, {} times as fast. Takes {}.\n{}",
+        "Best together: {}: {}, {} times as fast{}. Takes {}.\n{}",
         joined(steps, " + "),
         timed(&last.time),
         factor(last),
+        best.measured.map_or_else(String::new, |of| format!("; measured {}", in_run(&of))),
         needs(&best.takes),
         left(best)
     )
@@ -225,8 +270,10 @@ fn only_if(advice: &Advice, details: bool) -> String {
     let said = found.iter().take(shown).map(|change| {
         let open = change.conditions.iter().filter(|one| one.is_open());
         let (time, factor) = (change.time.predicted_ns, factor(change));
+        let run = change.measured.as_ref();
+        let run = run.map_or_else(String::new, |of| format!("; measured {}", in_run(of)));
         format!(
-            "- {}: {time}, {factor} times as fast, if {}\n",
+            "- {}: {time}, {factor} times as fast{run}, if {}\n",
             what(change),
             joined(open, ", and ")
         )

@@ -61,6 +61,9 @@ pub struct ScoredScenario {
     /// True if the verdict (CPU, GPU or both) was right. `null` if no plan on the CPU alone was
     /// run, or no other plan.
     pub verdict_right: Option<bool>,
+    /// Kernels with stated times. When plans ran, stand-ins that take these times ran in their
+    /// place, so results could not be checked.
+    pub stand_ins: Vec<String>,
 }
 
 /// A check, and whether it passed.
@@ -118,6 +121,7 @@ impl From<&Score> for ScoredScenario {
             measured_winner: name(score.measured_winner()),
             regret: score.regret().map(rounded),
             verdict_right: score.verdict_is_right(),
+            stand_ins: Vec::new(),
         }
     }
 }
@@ -275,7 +279,8 @@ impl Verification {
             text.push_str(&cells(&scenario.plans, width));
         }
         let _ = write!(text, "\n{}\n", summary(&self.summaries()).text(width));
-        text += &(self.passes_beside() + &self.on_cpu("") + &self.check_lines(""));
+        text += &(self.passes_beside() + &self.stand_ins() + &self.on_cpu(""));
+        text += &self.check_lines("");
         folded(&text, width)
     }
 
@@ -291,6 +296,18 @@ impl Verification {
             "Not counted: {beside} of {all} timed runs ({share}), during which something else \
              used the core of the calling thread.\n"
         )
+    }
+
+    /// In whose place stand-ins ran; empty if in none.
+    fn stand_ins(&self) -> String {
+        let of = |one: &ScoredScenario| {
+            let kernels = plural(one.stand_ins.len() as u64, "kernel");
+            format!(
+                "{}: stand-ins ran in place of {kernels} whose times are stated. They take those                  times and leave memory as it is, so results were not checked.\n",
+                one.scenario
+            )
+        };
+        self.scenarios.iter().filter(|one| !one.stand_ins.is_empty()).map(of).collect()
     }
 
     /// How far off the CPU's plans are. They are few, but each decides a verdict.

@@ -11,25 +11,34 @@ impl Workload {
     /// A scenario with the buffers that a program uses, and the program call by call. Read again,
     /// it is predicted and run as the program is.
     pub fn spelled_out(&self, program: &Program) -> String {
+        self.all_spelled_out(&[program])
+    }
+
+    /// A scenario with several programs, which share their buffers and their kernels.
+    pub fn all_spelled_out(&self, programs: &[&Program]) -> String {
         let Self { name, question, batches, runs, limits, process, .. } = self;
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut text = format!("schema_version = 1\nname = {}\n", quoted(name));
         let _ = writeln!(text, "question = {}", quoted(question));
         let _ = writeln!(text, "batches = {batches}\nruns = {runs}\n");
-        let accesses = program.calls().flat_map(|call| program.accesses(call));
-        let used = accesses.filter_map(|one| program.allocation(one.allocation()).holds);
-        let used: BTreeSet<BufferId> = used.collect();
+        let used: BTreeSet<BufferId> = programs.iter().copied().flat_map(used_by).collect();
         for &id in &used {
             let mut buffer = self.buffer(id).clone();
-            if is_combined(program, id) {
+            if programs.iter().any(|program| is_combined(program, id)) {
                 buffer.home = Home::Host(HostMemory::WriteCombined);
             }
             let _ = writeln!(text, "{}", table(&buffer));
         }
         let has_home_on_device = used.iter().any(|&id| self.buffer(id).home == Home::Device);
         let tables = table_of_process(process, has_home_on_device) + &table_of_limits(limits);
-        text + &tables + &spelled::write_kernels(program) + &spelled::write(program)
+        let written = programs.iter().map(|program| spelled::write(program));
+        text + &tables + &spelled::write_kernels(programs) + &written.collect::<Vec<_>>().join("\n")
     }
+}
+
+fn used_by(program: &Program) -> BTreeSet<BufferId> {
+    let accesses = program.calls().flat_map(|call| program.accesses(call));
+    accesses.filter_map(|one| program.allocation(one.allocation()).holds).collect()
 }
 
 /// Whether a program holds a buffer in write-combined memory: no call brings it there.

@@ -33,6 +33,14 @@ pub fn predict(
 }
 
 impl Predicted {
+    /// The kernels in whose place stand-ins run, by their names.
+    pub fn stand_ins(&self) -> Vec<String> {
+        let plans = self.ranking.plans.iter();
+        let names = plans.flat_map(|ranked| ranked.plan.program.stood_in_for());
+        let names: BTreeSet<&str> = names.collect();
+        names.into_iter().map(str::to_owned).collect()
+    }
+
     /// The programs that can be run on the machine of the profile: also those that the profile does
     /// not know enough about. Each comes with its identity.
     pub fn programs(&self, profile: &Profile) -> Vec<(&Program, String)> {

@@ -132,6 +132,28 @@ fn a_vendors_device_runs_what_is_predicted_for_its_truths() {
     }
 }
 
+/// Of a kernel with a stated time, neither code nor data is there: something takes its time.
+#[test]
+fn stand_ins_take_the_stated_time() {
+    let (device, team) = (PretendDevice::new(&ROUND_NUMBERS), Team::new(1).expect("a thread"));
+    let text = "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n[[buffer]]\nname = \"x\"\n\
+                type = \"f32\"\nelements = 16000\nhome = \"pinned\"\n[[kernel]]\nname = \"k\"\n\
+                stated = { fixed = \"40 us\", per_element = \"1 ns\" }\n[[program]]\nname = \"p\"\n\
+                memory = [{ name = \"d\", kind = \"device\", size = \"64000 B\" }]\n\
+                streams = [\"s\"]\ncalls = [{ copy = \"x\", to = \"d\", stream = \"s\" },\n\
+                { launch = \"k\", reads = [\"d\"], writes = [\"d\"], elements = 2000, \
+                stream = \"s\" },\n{ work = \"30 us\" },\n\
+                { copy = \"d\", to = \"x\", stream = \"s\" }, { synchronize = \"s\" }]\n";
+    let workload = hallway::scenario::Workload::from_toml("w.toml", text).expect("valid");
+    let program = &workload.programs[0];
+    let executor = Executor::new(Some(&device), &team, &workload, 1);
+    let predicted = simulate(program, &wide_machine()).expect("known").makespan.nanos_f64();
+    let run = executor.run(program, Effort::BRIEF).expect("it runs");
+    let error = run.makespan().nanos_f64() / predicted - 1.0;
+    assert!(error.abs() < SHARE, "predicted {predicted}, {:?}", run.makespan());
+    assert!(predicted > 42_000.0 + 2.0 * 16_000.0, "{predicted}");
+}
+
 /// By how much a price, or a prediction, may be off.
 const SHARE: f64 = 0.02;
 

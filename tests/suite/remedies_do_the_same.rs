@@ -84,5 +84,7 @@ fn checked(workload: &Workload, remedy: Remedy) -> Vec<Rewriting> {
 /// The advice on a program on the machine that comes along.
 fn advised(workload: &Workload) -> Advice {
     let draws = Draws::new(10, 1);
-    advise(&subject(workload), &calibrated("h200"), draws, &Tally::default()).expect("predicted")
+    advise(&subject(workload), &calibrated("h200"), draws, &Tally::default())
+        .expect("predicted")
+        .advice
 }

@@ -9,16 +9,22 @@ mod copy_once;
 mod defer_waits;
 mod download_stream;
 mod drop_copies;
+mod gather;
 mod graph;
+mod in_place;
 mod keep_memory;
+mod narrow;
 mod pack;
 mod pin;
 mod prefetch;
+mod prefetch_managed;
+mod stage;
 
 use super::refusal::Refusal;
 use super::rewriting::Rewriting;
 use super::subject::Subject;
-use crate::units::words;
+use crate::program::{Allocation, AllocationId, Call, Place, Program, Slice};
+use crate::units::{Bytes, words};
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -37,8 +43,18 @@ words! {
         DropCopies = "drop-copies",
         /// Copy once what does not change.
         CopyOnce = "copy-once",
+        /// Copy only the bytes that are used.
+        Narrow = "narrow",
         /// Make one copy of small ones.
         Pack = "pack",
+        /// Bring small results to the host together at the end.
+        Gather = "gather",
+        /// Send pageable data through pinned buffers, with all threads.
+        Stage = "stage",
+        /// Let kernels use pinned memory over the link instead of copying it.
+        InPlace = "in-place",
+        /// Move pages of managed memory before they are used.
+        PrefetchManaged = "prefetch-managed",
         /// Copy the next step's data while this one is computed.
         Prefetch = "prefetch",
         /// Copy results in a stream of their own.
@@ -67,11 +83,25 @@ impl Remedy {
             Self::KeepMemory => keep_memory::variants(subject),
             Self::DropCopies => drop_copies::variants(subject),
             Self::CopyOnce => copy_once::variants(subject),
+            Self::Narrow => narrow::variants(subject),
             Self::Pack => pack::variants(subject),
+            Self::Gather => gather::variants(subject),
+            Self::Stage => stage::variants(subject),
+            Self::InPlace => in_place::variants(subject),
+            Self::PrefetchManaged => prefetch_managed::variants(subject),
             Self::Prefetch => prefetch::variants(subject),
             Self::DownloadStream => download_stream::variants(subject),
             Self::Chunks => chunks::variants(subject),
             Self::Graph => graph::variants(subject),
         }
     }
+}
+
+/// New memory that the set-up takes.
+fn taken(program: &mut Program, name: &str, place: Place, bytes: Bytes) -> Slice {
+    let id = AllocationId(program.allocations.len());
+    let name = format!("{name}{}", id.0);
+    program.allocations.push(Allocation { name, place, bytes, holds: None });
+    program.setup.insert(0, Call::allocate(id));
+    Slice { allocation: id, offset: Bytes::ZERO, length: bytes }
 }

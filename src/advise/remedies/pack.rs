@@ -11,9 +11,7 @@ use crate::advise::refusal::Refusal;
 use crate::advise::rewriting::{Condition, Place, Rewriting};
 use crate::advise::subject::Subject;
 use crate::machine::{Direction, HostMemory, StreamId};
-use crate::program::{
-    Allocation, AllocationId, Call, CopyBy, Place as Where, Program, Slice, Threads,
-};
+use crate::program::{AllocationId, Call, CopyBy, Place as Where, Program, Slice, Threads};
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
@@ -126,12 +124,12 @@ fn through_a_buffer(subject: &Subject, runs: &[&Run]) -> Option<Rewriting> {
             Slice { length, ..sides(&program, run.copies[0])[1] }
         } else if subject.is_recorded {
             let place = program.allocation(sides(&program, run.copies[0])[1].allocation).place;
-            taken(&mut program, "packed", place, length)
+            super::taken(&mut program, "packed", place, length)
         } else {
             let Some(target) = in_one(&mut program, run, &mut moved) else { continue };
             target
         };
-        let buffer = taken(&mut program, "pack", Where::Host(HostMemory::Pinned), length);
+        let buffer = super::taken(&mut program, "pack", Where::Host(HostMemory::Pinned), length);
         let mut at = Bytes::ZERO;
         let mut calls = Vec::new();
         for &copy in &run.copies {
@@ -167,15 +165,6 @@ fn is_idle(program: &Program, at: usize) -> bool {
     program.body[at].only_waits() && before.is_none_or(Call::only_waits)
 }
 
-/// New memory that the set-up takes.
-fn taken(program: &mut Program, name: &str, place: Where, bytes: Bytes) -> Slice {
-    let id = AllocationId(program.allocations.len());
-    let name = format!("{name}{}", id.0);
-    program.allocations.push(Allocation { name, place, bytes, holds: None });
-    program.setup.insert(0, Call::allocate(id));
-    Slice { allocation: id, offset: Bytes::ZERO, length: bytes }
-}
-
 /// Puts the targets of a run into one memory, if each is all of a memory of the program's own that
 /// the set-up takes. `moved` says where each is then.
 fn in_one(
@@ -198,7 +187,7 @@ fn in_one(
     }
     let place = program.allocation(targets[0].allocation).place;
     let length = targets.iter().map(|slice| slice.length).sum();
-    let all = taken(program, "packed", place, length);
+    let all = super::taken(program, "packed", place, length);
     let mut offset = Bytes::ZERO;
     for target in &targets {
         moved.insert(target.allocation, Slice { offset, length: target.length, ..all });

@@ -112,10 +112,13 @@ fn lines(
 
 /// The kernels that calls name and the library does not have, as `[[kernel]]` tables in the order
 /// of their first calls. What their files hold is written, too: no other file is needed.
-pub fn write_kernels(program: &Program) -> String {
+pub fn write_kernels(programs: &[&Program]) -> String {
     let mut seen = BTreeSet::new();
-    let used = program.own_steps().filter(|(step, _)| seen.insert(step.kernel));
-    used.filter_map(|(step, _)| table_of_kernel(program.own_kernel(step))).collect()
+    let kernels = programs
+        .iter()
+        .flat_map(|program| program.own_steps().map(|(step, _)| program.own_kernel(step)));
+    let used = kernels.filter(|kernel| seen.insert(kernel.name.as_str()));
+    used.filter_map(table_of_kernel).collect()
 }
 
 fn table_of_kernel(kernel: &OwnKernel) -> Option<String> {

@@ -43,6 +43,33 @@ pub(super) fn in_code(remedy: Remedy, language: &str) -> &'static str {
             "concatenate in one pinned array, `.set()` it once, use views of it",
             "`memcpy` into one pinned buffer, one `cudaMemcpyAsync`",
         ],
+        Remedy::Narrow => [
+            "`x[a:b].to(device)` instead of `x.to(device)`; contiguous slices need no packing",
+            "`d[a:b].set(x[a:b])`",
+            "`cudaMemcpyAsync` of the part, or `cudaMemcpy2DAsync` for a part of each row",
+        ],
+        Remedy::Gather => [
+            "collect `loss.detach()` in a list, `torch.stack(losses).cpu()` once; no `.item()` in \
+             the loop",
+            "write into `results[i]` on the GPU, `results.get()` once",
+            "write results into one array on the GPU, one `cudaMemcpyAsync` at the end",
+        ],
+        Remedy::Stage => [
+            "two pinned buffers in turn: `buf.copy_(x[i:j])` (uses all threads), then `d[i:j].copy_\
+             (buf, non_blocking=True)`; an event for each buffer",
+            "two arrays of `cupyx.empty_pinned` in turn, filled by `numpy.copyto` in threads",
+            "two `cudaHostAlloc` buffers in turn, filled by several threads; an event for each",
+        ],
+        Remedy::InPlace => [
+            "no direct way; a custom kernel on the pointer of a pinned tensor",
+            "`cupy.ndarray` over `cupyx.empty_pinned` memory (unified addresses)",
+            "pass the pointer from `cudaHostAlloc` to the kernel",
+        ],
+        Remedy::PrefetchManaged => [
+            "no direct way; `cudaMemPrefetchAsync` from an extension",
+            "`cupy.cuda.runtime.memPrefetchAsync(ptr, bytes, device, stream)`",
+            "`cudaMemPrefetchAsync` to the GPU before the kernel, to the host before it reads",
+        ],
         Remedy::Prefetch => [
             "`with torch.cuda.stream(side): nxt = x.to(device, non_blocking=True)`; \
              `main.wait_stream(side)` and `nxt.record_stream(main)` before it is used",

@@ -9,7 +9,8 @@ const NAMED: usize = 2;
 
 /// What is changed, in a few words: "pin `x` (64 MiB)".
 pub(super) fn what(change: &Change) -> String {
-    let memory = named(&change.places, change.remedy == Remedy::Pin);
+    let is_whole = matches!(change.remedy, Remedy::Pin | Remedy::Gather);
+    let memory = named(&change.places, is_whole);
     let calls: u64 = change.places.iter().map(|place| place.times).sum();
     match change.remedy {
         Remedy::Pin => format!("pin {memory}"),
@@ -17,6 +18,13 @@ pub(super) fn what(change: &Change) -> String {
         Remedy::KeepMemory => format!("keep {memory} from pass to pass"),
         Remedy::DropCopies => format!("drop the copy to {memory}"),
         Remedy::CopyOnce => format!("copy once to {memory}, not in each pass"),
+        Remedy::Narrow => format!("copy only the used bytes of {memory}"),
+        Remedy::Gather => {
+            format!("bring {} to {memory} together at the end", plural(calls, "copy"))
+        }
+        Remedy::Stage => format!("stage {memory} through pinned buffers"),
+        Remedy::InPlace => format!("use {memory} in place, without a copy"),
+        Remedy::PrefetchManaged => format!("prefetch the pages of {memory}"),
         Remedy::Pack => format!("pack {} to {memory} into one", plural(calls, "copy")),
         Remedy::Prefetch => format!("prefetch {memory} in a second stream"),
         Remedy::DownloadStream => format!("download {memory} in a stream of its own"),
@@ -104,14 +112,21 @@ fn cause(remedy: Remedy, of: &Breakdown) -> String {
     let all = kernels_ns + copies + idle_ns;
     let share = |part: Span| percent(part.nanos_f64() / all.nanos_f64().max(1.0));
     match remedy {
-        Remedy::Pin | Remedy::DropCopies | Remedy::CopyOnce | Remedy::Pack => {
+        Remedy::Pin
+        | Remedy::DropCopies
+        | Remedy::CopyOnce
+        | Remedy::Pack
+        | Remedy::Narrow
+        | Remedy::Stage
+        | Remedy::InPlace
+        | Remedy::PrefetchManaged => {
             format!("copies that no kernel hides take {} of the pass", share(copies_ns))
         }
         Remedy::Prefetch | Remedy::DownloadStream | Remedy::Chunks => match copies > kernels {
             true => format!("{kernels} of kernels cannot hide {copies} of copies"),
             false => format!("copies that no kernel hides take {} of the pass", share(copies_ns)),
         },
-        Remedy::DeferWaits | Remedy::KeepMemory | Remedy::Graph => {
+        Remedy::DeferWaits | Remedy::KeepMemory | Remedy::Graph | Remedy::Gather => {
             match idle_ns.nanos_f64() > 0.5 * all.nanos_f64() {
                 true => "the host's own work takes most of the pass".to_owned(),
                 false => format!("the GPU idles for only {} of the pass", share(idle_ns)),

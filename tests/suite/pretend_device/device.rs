@@ -6,8 +6,8 @@ use super::stream::{PretendBlocker, PretendEvent, PretendStream};
 use super::truths::Truths;
 use hallway::gpu::{AnyDevice, AnyGraph, AnyRecorder, GpuError, Monitor, Record};
 use hallway::host::Team;
-use hallway::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter, Shape};
-use hallway::units::Bytes;
+use hallway::kernels::{Arguments, Geometry, Kernel, OwnKernel, Parameter, ReadAndWritten, Shape};
+use hallway::units::{Bytes, Span};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Instant;
@@ -75,8 +75,15 @@ pub(super) fn refused<T>(call: &'static str) -> Result<T, GpuError> {
     Err(GpuError::Call { call, name: "the pretend device has no such call".to_owned() })
 }
 
+/// What a launch starts.
+pub enum PretendLaunch {
+    Library(LibraryLaunch),
+    /// What takes a time and does nothing.
+    StandIn(Span),
+}
+
 /// A kernel that maps elements to elements, with its addresses.
-pub struct PretendLaunch {
+pub struct LibraryLaunch {
     pub(super) kernel: Kernel,
     pub(super) arguments: Arguments,
     pub(super) inputs: Vec<u64>,
@@ -249,7 +256,9 @@ impl AnyDevice for PretendDevice {
             return refused("a reduction, or a kernel of a library");
         }
         let counts = [count, input_count, lead].map(|count| count as usize);
-        Ok(PretendLaunch { kernel, arguments, inputs: inputs.to_vec(), output, counts })
+        let inputs = inputs.to_vec();
+        let launch = LibraryLaunch { kernel, arguments, inputs, output, counts };
+        Ok(PretendLaunch::Library(launch))
     }
 
     fn own_kernel(
@@ -261,5 +270,14 @@ impl AnyDevice for PretendDevice {
     ) -> Result<PretendLaunch, GpuError> {
         let problem = "the pretend device compiles no code".to_owned();
         Err(GpuError::OwnLaunch { kernel: kernel.name.clone(), problem })
+    }
+
+    fn stand_in(
+        &self,
+        time: Span,
+        _: Option<Geometry>,
+        _: &[ReadAndWritten],
+    ) -> Result<PretendLaunch, GpuError> {
+        Ok(PretendLaunch::StandIn(time))
     }
 }

@@ -1,4 +1,5 @@
-//! What stands in for kernels that have no twin, where only the flow of data counts.
+//! What takes the place of the results of kernels that have no twin, where only the flow of data
+//! counts.
 
 use crate::kernels::OwnKernel;
 use rand::rngs::ChaCha8Rng;
@@ -6,14 +7,14 @@ use rand::{RngExt, SeedableRng};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A launch of a kernel that has no twin.
-pub(super) struct StandIn<'k> {
+pub(super) struct Placeholder<'k> {
     pub kernel: &'k OwnKernel,
     pub elements: u64,
     /// The numbers of the launch.
     pub signature: String,
 }
 
-impl StandIn<'_> {
+impl Placeholder<'_> {
     /// What it writes, so many bytes each: numbers that depend on the launch and on every byte of
     /// what it reads. Those of an element depend on the same element alone if the kernel says so.
     /// An `f32` is from 1 to 2, and a number of another type is finite.

@@ -1,0 +1,76 @@
+//! The usual pass of a trace, as a program to advise on.
+
+use super::Asked;
+use crate::advise::Subject;
+use crate::cli::{Failure, import};
+use crate::program::Program;
+use crate::scenario::Workload;
+use crate::trace::{HostTime, Spelled, SpelledMemory, Spelling, Trace};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The usual pass of a trace's loop, or all of it.
+pub(super) fn of_trace(path: &Path) -> Result<Asked, Failure> {
+    let trace = import::read_trace(path)?;
+    let pass = trace.pass();
+    let calls = match &pass {
+        Some(pass) => pass.turns[pass.steady][0]..pass.turns[pass.steady][1],
+        None => 0..trace.calls.len(),
+    };
+    let name = import::stem(path);
+    let as_spelled = |memory| {
+        let how = Spelling { memory, host: HostTime::WithoutRecorder, ..Spelling::default() };
+        let spelled = trace.spelled(&name, calls.clone(), how);
+        program_of(path, &name, &spelled.text).map(|found| (found, spelled))
+    };
+    // Where addresses seem to show a race, memory is told apart by streams alone.
+    let by_address =
+        trace.has_addresses().then(|| as_spelled(SpelledMemory::ByAddress).ok()).flatten();
+    let addressed = by_address.and_then(|((program, workload), spelled)| {
+        Some((Subject::addressed(program)?, workload, spelled))
+    });
+    let (mut subject, workload, spelled) = match addressed {
+        Some(found) => found,
+        None => {
+            let ((program, workload), spelled) = as_spelled(SpelledMemory::OfStreams)?;
+            (Subject::recorded(program), workload, spelled)
+        }
+    };
+    let recorded = spelled.recorded;
+    let unchanged = pass.map(|pass| trace.unchanged_copies(&pass)).unwrap_or_default();
+    subject.unchanged = by_position(&trace, &subject.program, &spelled, &unchanged);
+    let recorded_on = trace.gpus.iter().find_map(|gpu| gpu.name.clone());
+    let (others, recorded) = (Vec::new(), Some(recorded));
+    Ok(Asked { name, workload, subject, others, recorded, recorded_on })
+}
+
+/// What is known of calls of a trace, by the positions of the program's calls that they became.
+fn by_position(
+    trace: &Trace,
+    program: &Program,
+    spelled: &Spelled,
+    of_calls: &BTreeMap<usize, bool>,
+) -> BTreeMap<usize, bool> {
+    let asks = program.body.iter().enumerate().filter(|(_, call)| {
+        call.is_launch() || call.is_clear() || call.route().is_some() || call.works_on_cpu()
+    });
+    let both = asks.zip(&spelled.asked);
+    let known =
+        both.filter_map(|((at, _), &work)| Some((at, *of_calls.get(&trace.work[work].call?)?)));
+    known.collect()
+}
+
+/// The program of a trace that was spelled out.
+fn program_of(path: &Path, name: &str, text: &str) -> Result<(Program, Workload), Failure> {
+    let unfit = |why: String| {
+        Failure::refused(
+            format!("{} cannot be read as a program: {why}", path.display()),
+            "`hallway explain` says what is in it",
+        )
+    };
+    let workload = Workload::from_toml(name, text).map_err(|error| unfit(error.to_string()))?;
+    let program = workload.programs.first().cloned();
+    program
+        .map(|program| (program, workload))
+        .ok_or_else(|| unfit("no call asks a GPU for anything".to_owned()))
+}
