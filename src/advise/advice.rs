@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Advice {
-    /// Calls of a pass.
+    /// Number of calls in a pass.
     pub calls: u64,
-    /// Predicted time of a pass as it is.
+    /// Predicted time of a pass without any change.
     pub today: TimedRange,
-    /// Measured time of a pass as it is. `null` unless the programs were run.
+    /// Measured time of a pass without any change. `null` unless the programs were run.
     pub today_measured_ns: Option<Span>,
-    /// Where that time goes.
+    /// Where this time goes.
     pub breakdown: Breakdown,
-    /// Remedies that gain at least one percent by themselves, the best first.
+    /// Remedies that gain at least one percent by themselves, best first.
     pub changes: Vec<Change>,
-    /// Remedies that gain as much only if something is true that the program does not show, the
-    /// best first. No combination has them.
+    /// Remedies that gain as much, but only under conditions that the program does not show, best
+    /// first. No combination includes them.
     pub only_if: Vec<Change>,
     /// The best combination found. `null` if no remedy gains anything.
     pub best: Option<Combination>,
-    /// Remedies that gain less, or do not apply.
+    /// Remedies that gain less or do not apply.
     pub no_gain: Vec<NoGain>,
 }
 
@@ -55,23 +55,23 @@ pub struct Rewritten {
 pub struct TimedRange {
     /// The predicted time.
     pub predicted_ns: Span,
-    /// Low end of the range that is made to hold the true time nine times out of ten.
+    /// Lower end of the range that should contain the true time nine times out of ten.
     pub low_ns: Span,
-    /// Its high end.
+    /// Upper end of that range.
     pub high_ns: Span,
 }
 
-/// What goes on during a pass. The parts add up to it.
+/// What the GPU does during a pass. The parts add up to the time of the pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Breakdown {
-    /// Only kernels run.
+    /// Time in which only kernels run.
     pub kernels_ns: Span,
-    /// Only copies over the link run.
+    /// Time in which only copies over the link run.
     pub copies_ns: Span,
-    /// Kernels and copies run at once.
+    /// Time in which kernels and copies run at once.
     pub both_ns: Span,
-    /// The GPU does neither.
+    /// Time in which neither runs.
     pub idle_ns: Span,
 }
 
@@ -81,17 +81,17 @@ pub struct Breakdown {
 pub struct Change {
     /// The remedy.
     pub remedy: Remedy,
-    /// What it changes, the largest first.
+    /// The calls that it changes, largest first.
     pub places: Vec<Place>,
-    /// What has to be true for the program to do the same.
+    /// The conditions under which the changed program does the same as the original.
     pub conditions: Vec<Condition>,
-    /// Time of a pass with the change, and with those before it in a combination.
+    /// Time of a pass with this change and, in a combination, with the changes before it.
     pub time: TimedRange,
-    /// How many times as fast as today.
+    /// Speed-up over the program without any change.
     pub factor: f64,
-    /// The range that is made to hold the true factor nine times out of ten.
+    /// The range that should contain the true speed-up nine times out of ten.
     pub factor_range: [f64; 2],
-    /// What it takes besides what the program takes today.
+    /// What it needs in addition to what the program uses today.
     pub takes: Takes,
     /// What was measured of the changed program. `null` unless it was run.
     pub measured: Option<Measured>,
@@ -107,33 +107,34 @@ pub struct Measured {
     pub factor: f64,
 }
 
-/// What a change takes besides what the program takes today.
+/// What a change needs in addition to what the program uses today.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Takes {
-    /// Page-locked host memory.
+    /// Amount of pinned host memory.
     pub pinned_bytes: Bytes,
-    /// Memory of the GPU.
+    /// Amount of GPU memory.
     pub device_bytes: Bytes,
-    /// Streams.
+    /// Number of streams.
     pub streams: u64,
-    /// How much longer the set-up takes, once. `null` if the profile does not know.
+    /// Extra time of the set-up, paid once. `null` if the profile lacks a cost.
     pub once_ns: Option<Span>,
-    /// Passes from which on that pays off.
+    /// Number of passes after which the extra set-up pays off.
     pub pays_from_passes: Option<u64>,
 }
 
-/// Several remedies together.
+/// Several remedies combined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Combination {
-    /// The remedies in the order in which they were added, each with the time up to there.
+    /// The remedies in the order in which they were added, each with the time of a pass up to this
+    /// step.
     pub steps: Vec<Change>,
-    /// Where the time goes then.
+    /// Where the time goes with all remedies.
     pub breakdown: Breakdown,
-    /// The least that the combination's calls take, in whatever order.
+    /// Lower bound for the time of the combination's calls in any order.
     pub least_ns: Span,
-    /// What all of it takes besides what the program takes today.
+    /// What all remedies together need in addition to what the program uses today.
     pub takes: Takes,
     /// What was measured of the program with all of them. `null` unless it was run.
     pub measured: Option<Measured>,
@@ -147,8 +148,8 @@ pub struct NoGain {
     pub remedy: Remedy,
     /// Why it does not apply. `null` if it does.
     pub refusal: Option<Refusal>,
-    /// How many times as fast the program gets with it. `null` if it does not apply.
+    /// Speed-up with this remedy. `null` if it does not apply.
     pub factor: Option<f64>,
-    /// Whether the best combination has it.
+    /// Whether the best combination includes it.
     pub is_combined: bool,
 }

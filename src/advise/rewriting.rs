@@ -15,21 +15,21 @@ pub struct Rewriting {
     pub conditions: Vec<Condition>,
 }
 
-/// Calls of one kind on one memory that a rewriting changes.
+/// Calls of one kind, on the same memory, that a rewriting changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
-    /// Position of the first one in the body, counted from 0.
+    /// Position of the first of these calls in the body of the program, counted from 0.
     pub call: usize,
-    /// The function that makes it.
+    /// The function that is called.
     pub function: String,
-    /// The memory that it is about.
+    /// Name of the memory.
     pub memory: Option<String>,
-    /// Bytes of all of that memory.
+    /// Total size of this memory.
     pub memory_bytes: Option<Bytes>,
-    /// Bytes that each call is about.
+    /// Number of bytes that each call uses.
     pub bytes: Option<Bytes>,
-    /// How many such calls there are.
+    /// Number of these calls.
     pub times: u64,
 }
 
@@ -70,7 +70,8 @@ impl Place {
 }
 
 words! {
-    /// What has to be true, besides what the program shows, for a rewriting to do the same.
+    /// A condition, not shown by the program, under which a rewriting does the same as the
+    /// original.
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
@@ -81,11 +82,11 @@ words! {
         PassesOverlap = "the host starts the next pass before it has the results of this one",
         NextIsReady = "the host has the next data ready one step earlier",
         Unchanged = "the bytes do not change from pass to pass",
-        OnlyRead = "kernels only read it: its bytes were equal in all recorded passes",
-        NobodyReads = "nobody reads the bytes on the host",
+        OnlyRead = "kernels only read it (its bytes were the same in all recorded passes)",
+        NobodyReads = "nothing on the host reads the bytes",
         OnlyIssues = "between these calls, the host does nothing but prepare the next one",
-        KernelsUsePointers = "kernels use the memory that they have pointers to, and no other",
-        KernelsUseAll = "kernels use the memory of their own stream, as the trace names none",
+        KernelsUsePointers = "kernels use only memory that they have pointers to",
+        KernelsUseAll = "kernels use the memory of their own stream (the trace does not name it)",
     }
 }
 

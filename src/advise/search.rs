@@ -43,7 +43,7 @@ pub fn advise(
     let today = quick(&[&subject.program]).pop().expect("one forecast of one program")?;
     let today = today.makespan();
     let Singles { sure, open, mut no_gain } = singles(subject, today, &quick);
-    let steps = combined(subject, &quick);
+    let steps = best_combination(subject, &quick);
     let programs: Vec<&Program> = std::iter::once(&subject.program)
         .chain(sure.iter().chain(&open).chain(&steps).map(|tried| &tried.rewriting.program))
         .collect();
@@ -179,9 +179,28 @@ fn tried(remedy: Remedy, subject: &Subject, quick: &impl Quick) -> Result<Varian
     Ok(Variants { sure, open })
 }
 
+/// The most calls of a program for which a second combination is looked for.
+const MOST_FOR_ANOTHER: usize = 2_000;
+
+/// The better of two combinations: the one that begins with the remedy that gains most, and the
+/// one that does without that remedy. What gains most at first can keep others from applying.
+fn best_combination(subject: &Subject, quick: &impl Quick) -> Vec<Tried> {
+    let steps = combined(subject, None, quick);
+    let Some(first) = steps.first() else { return steps };
+    if subject.program.body.len() > MOST_FOR_ANOTHER {
+        return steps;
+    }
+    let without = combined(subject, Some(first.remedy), quick);
+    let is_better = match (steps.last(), without.last()) {
+        (Some(one), Some(other)) => gain(one.pass, other.pass) >= LEAST_GAIN,
+        _ => false,
+    };
+    if is_better { without } else { steps }
+}
+
 /// Adds remedies to the best one, each time the one that gains most, as long as one gains. Those
 /// that give the program another shape come last, since the others look at a pass as it is.
-fn combined(subject: &Subject, quick: &impl Quick) -> Vec<Tried> {
+fn combined(subject: &Subject, left_out: Option<Remedy>, quick: &impl Quick) -> Vec<Tried> {
     let mut steps: Vec<Tried> = Vec::new();
     for reshapes in [false, true] {
         loop {
@@ -196,7 +215,7 @@ fn combined(subject: &Subject, quick: &impl Quick) -> Vec<Tried> {
             };
             let rest = Remedy::ALL.into_iter().filter(|remedy| {
                 let is_new = steps.iter().all(|step| step.remedy != *remedy);
-                is_new && (reshapes || !remedy.reshapes())
+                is_new && left_out != Some(*remedy) && (reshapes || !remedy.reshapes())
             });
             let found = rest.filter_map(|remedy| tried(remedy, &now, quick).ok()?.sure);
             let Some(best) = found.min_by_key(|tried| tried.pass) else { break };

@@ -19,12 +19,13 @@ use std::path::PathBuf;
 
 /// Shown below the arguments.
 const BELOW: &str = "\
-A remedy is a rewriting of the program that computes the same: pinned memory, later waits, a second
-stream, and so on. Each is simulated by itself, then the best with others on top. A rewriting that
-has a race, or leaves other data, is not shown.
+A remedy rewrites the program without changing its results: it pins memory, waits later, uses a
+second stream, and so on. Each remedy is simulated by itself; then others are added to the best
+one. If a rewritten program has a race or leaves different data, it is not shown.
 
-Of a trace, the loop's pass of median time is looked at. What a trace cannot show, such as whether
-the host reads a result at once, is said as a condition: `--details`.";
+For a trace, `advise` looks at the pass (iteration) of the loop with the median duration. Facts
+that a trace cannot show, such as whether the host reads a result at once, are given as
+conditions: see `--details`.";
 
 /// How often the calls of a program are simulated, about: every remedy in some variants, in several
 /// rounds.
@@ -33,7 +34,7 @@ const SIMULATED: u64 = 120;
 #[derive(Debug, Args)]
 #[command(after_help = BELOW)]
 pub(super) struct AdviseArguments {
-    /// Trace, recording, or scenario with a program
+    /// Trace, recording, or scenario that contains a program
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
     /// Program of the scenario to advise on [default: the first]
@@ -169,7 +170,10 @@ fn asked(arguments: &AdviseArguments) -> Result<Asked, Failure> {
     if trace::is_trace(path) {
         if arguments.program.is_some() {
             return Err(Failure::refused(
-                format!("--program names one of a scenario, and {} is a trace", path.display()),
+                format!(
+                    "--program chooses a program of a scenario, but {} is a trace",
+                    path.display()
+                ),
                 "leave out --program",
             ));
         }
@@ -198,7 +202,7 @@ fn chosen(workload: &Workload, named: Option<&str>) -> Result<usize, Failure> {
         return Err(Failure::refused(
             format!("`{name}` has no program, only tasks"),
             "`hallway evaluate` tries every plan for its tasks; `hallway explain --program FILE` \
-             writes one as a program",
+             writes a plan as a program",
         ));
     }
     let Some(named) = named else { return Ok(0) };

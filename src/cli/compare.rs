@@ -52,8 +52,8 @@ fn intervals<'p>(profile: &'p Profile, path: &Path) -> Result<&'p Intervals, Fai
     let missing = || {
         Failure::refused(
             format!("{} has no intervals: they need a calibration in two passes", path.display()),
-            "calibrate without --quick; if an older version of hallway took the samples in two \
-             passes, `hallway fit` computes the intervals",
+            "calibrate without --quick; if the samples already come from two passes, `hallway fit` \
+             computes the intervals",
         )
     };
     profile.intervals.as_ref().ok_or_else(missing)

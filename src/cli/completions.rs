@@ -11,7 +11,7 @@ For this session:
   source <(hallway completions bash)
   source <(hallway completions zsh)
   hallway completions fish | source
-For every session, write the script to where your shell looks for completions, such as
+For every session, write the script to a file that your shell reads for completions, such as
   ~/.local/share/bash-completion/completions/hallway
   ~/.config/fish/completions/hallway.fish";
 

@@ -63,15 +63,15 @@ fn library(library: CudaLibrary) -> Finding {
         ),
         CudaLibrary::Nvrtc => (
             "kernels cannot be compiled: calibrate and verify do not run",
-            "install libnvrtc of the CUDA toolkit, or name its folder in LD_LIBRARY_PATH",
+            "install libnvrtc from the CUDA toolkit, or add its folder to LD_LIBRARY_PATH",
         ),
         CudaLibrary::Cublas => (
             "`matmul` cannot be calibrated: plans that use it are not predicted",
-            "install libcublas of the CUDA toolkit, or name its folder in LD_LIBRARY_PATH",
+            "install libcublas from the CUDA toolkit, or add its folder to LD_LIBRARY_PATH",
         ),
         CudaLibrary::Cufft => (
             "`fft` cannot be calibrated: plans that use it are not predicted",
-            "install libcufft of the CUDA toolkit, or name its folder in LD_LIBRARY_PATH",
+            "install libcufft from the CUDA toolkit, or add its folder to LD_LIBRARY_PATH",
         ),
         CudaLibrary::Nvml => (
             "calibrations do not notice clock changes or other processes on the GPU",
@@ -127,7 +127,7 @@ fn gpu(gpu: &GpuFound) -> impl Iterator<Item = Finding> + use<> {
         others => Finding::attention(
             "  other processes",
             others.to_string(),
-            "they distort the times that a calibration measures",
+            "they distort the measured times",
             "stop them, or calibrate another GPU with --gpu",
         ),
     });
@@ -183,7 +183,7 @@ fn numa(gpus: &[GpuFound]) -> Finding {
             Finding::attention(
                 WHAT,
                 format!("{may_run}; GPU {gpu} is attached to {near}"),
-                "copies are slower if the memory is on a node far from the GPU",
+                "copies are slower if memory is on a node far from the GPU",
                 &format!("numactl --cpunodebind={near} --membind={near} hallway ..."),
             )
         }
@@ -203,7 +203,7 @@ fn governor() -> Finding {
         Some(name) if name == "powersave" => Finding::attention(
             WHAT,
             name,
-            "times on the CPU may vary more",
+            "CPU times may vary more",
             "cpupower frequency-set --governor performance",
         ),
         Some(name) => Finding::ok(WHAT, name),

@@ -27,8 +27,8 @@ use std::str::FromStr;
 /// Shown below the arguments.
 const NARROW: &str = "\
 In a narrow terminal, the table drops columns in this order: host, H2D, kern and D2H; set-up;
-`and N runs`. If that is not enough, it wraps plan names, then drops `limited by`, `vs fastest` and
-the range. Rank, plan and time are always shown.";
+`and N runs`. If this is not enough, it wraps plan names, then drops `limited by`, `vs fastest` and
+the range. It always shows rank, plan and time.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NARROW)]
@@ -39,7 +39,7 @@ pub(super) struct EvaluateArguments {
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     runs: Option<u64>,
     /// Show the full report, not just the first screen: more plans and columns, set-up, pinning,
-    /// the critical path, and plans that cannot be made or predicted
+    /// the critical path, and plans that are not possible or cannot be predicted
     #[arg(long)]
     details: bool,
     /// Show every plan, not just the fastest ones and the best of each kind; implies --details
@@ -167,7 +167,7 @@ pub(super) fn run(arguments: &EvaluateArguments) -> Result<Outcome, Failure> {
         write_whole(path, &trace(&found.profile.machine, &traces))?;
     }
     deliver(&text, arguments.output.as_deref())?;
-    let why = "; the notes below its name say why";
+    let why = "; the lines below its name say why";
     let answered = Outcome::unless_unanswered(evaluation.unanswered(), why);
     let failures = evaluation.gate.iter().flat_map(|gate| &gate.failures);
     let fails = failures.inspect(|failure| eprintln!("{failure}")).count() > 0;
@@ -270,7 +270,7 @@ fn check_limits(asked: &[FailIf]) -> Result<(), Failure> {
     if shares < 2 {
         return Ok(());
     }
-    Err(Failure::refused(format!("--fail-if has `slower=` {shares} times"), "keep one of them"))
+    Err(Failure::refused(format!("--fail-if has `slower=` {shares} times"), "give it once"))
 }
 
 /// Bytes of an evaluation: thousands of scenarios.

@@ -20,7 +20,7 @@ const MOST_GPUS: usize = 8;
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArguments {
-    /// Scenario file, or a trace: a recording, or a profiler's file
+    /// Scenario file, or a trace: a recording or a profiler's file
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     scenario: PathBuf,
     /// Plan to explain, as `evaluate --all` lists it [default: the chosen plan; if it is on the

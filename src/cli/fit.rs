@@ -29,7 +29,7 @@ A file whose name ends in .csv is a table of times measured with other tools, in
   ,,,,,,,kernel,,8.9e-6
   ,,,,,,,kernel,copy-in,6.5e-6
 
-Lines that differ only in their time are repeated measurements. Costs that the table lacks stay
+Lines that differ only in their time are repeated measurements. Costs that the table lacks remain
 unknown: `hallway evaluate` names the plans that it cannot predict without them.
 docs/reference/table.md describes each column and what each time covers.";
 
@@ -129,8 +129,7 @@ pub(super) fn fitted(
     let (trials, known) = (samples.trials.len(), profile.trials());
     if known < trials {
         head += &format!(
-            "{known} of {trials} trials can be predicted; only these set the width of the \
-             ranges.\n"
+            "{known} of {trials} trials can be predicted; only these set the width of the ranges.\n"
         );
     }
     let width = width(None, None);

@@ -14,13 +14,14 @@ use std::path::{Path, PathBuf};
 
 /// Shown below the arguments.
 const BELOW: &str = "\
-A trace is a recording of `hallway record`, the JSON of the PyTorch profiler (Kineto), gzipped or
-not, or a database of Nsight Systems (nsys export --type sqlite).
+A trace is a recording from `hallway record`, a JSON file from the PyTorch profiler (Kineto),
+plain or gzipped, or an Nsight Systems database (nsys export --type sqlite).
 
-What comes out is a scenario with one program, call by call: `hallway evaluate` predicts it, and
-sizes, memory, streams and kernels' times can be changed. The program is the loop's usual pass if
-the trace has a loop, else the whole trace. A kernel takes the median time of its name and grid.
-Between two calls, the host works for as long as it did.";
+The result is a scenario with one program, call by call. You can change its sizes, memory, streams
+and kernel times, and predict it with `hallway evaluate`. If the trace has a loop, the program is
+the pass (iteration) of median duration, otherwise the whole trace. Each kernel takes the median
+time of the kernels with its name and grid. Between two calls, the host works for as long as it
+did in the trace.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BELOW)]
@@ -31,14 +32,15 @@ pub(super) struct ImportArguments {
     /// File to write the scenario to [default: standard output]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Import this turn of the loop, counted from 1, instead of the one of median time
+    /// Import this pass (iteration) of the loop, counted from 1, instead of the one of median
+    /// duration
     #[arg(long, value_name = "N", conflicts_with = "all",
         value_parser = clap::value_parser!(u32).range(1..))]
     pass: Option<u32>,
-    /// Import the whole trace, not one turn of its loop
+    /// Import the whole trace instead of one pass of its loop
     #[arg(long)]
     all: bool,
-    /// Give each launch of a kernel the time that it took, not the median of its kind
+    /// Give each kernel launch its own measured time instead of the median for its kind of kernel
     #[arg(long)]
     measured: bool,
     /// Also write the times of the trace's copies and calls to this table (.csv), which `hallway
@@ -54,7 +56,7 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let trace = read_trace(path)?;
     if !trace.has_calls() {
         return Err(Failure::refused(
-            format!("{} has no calls of the host, and a program is made of these", path.display()),
+            format!("{} has no host calls, which a program consists of", path.display()),
             "record the program again with its calls: `hallway record` without --device-only, and \
              with no other profiler in the process",
         ));
@@ -115,7 +117,7 @@ fn check(path: &Path, spelled: &Spelled) -> Result<(), Failure> {
     let read = Source::from_toml(path, &spelled.text);
     read.map(|_| ()).map_err(|error| {
         let what = format!("{} cannot be written as a scenario: {error}", path.display());
-        Failure::refused(what, "import another part of it with --pass")
+        Failure::refused(what, "import a different part of it with --pass")
     })
 }
 
@@ -139,7 +141,7 @@ impl ImportArguments {
         let [from, to] = *pass.turns.get(turn).ok_or_else(|| {
             let turns = pass.turns.len();
             Failure::refused(
-                format!("{} has {turns} turns of its loop", self.trace.display()),
+                format!("the loop in {} has {turns} passes", self.trace.display()),
                 format!("choose a number from 1 to {turns}"),
             )
         })?;

@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &MergeArguments) -> Result<Outcome, Failure> {
         return merge_sweeps(arguments);
     }
     if of_sweeps > 0 {
-        return refused("some of the parts are files and some are folders".to_owned());
+        return refused("some parts are files and some are folders".to_owned());
     }
     merge_runs(arguments)
 }
@@ -63,7 +63,7 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
             return Err(refused(path, why, help));
         }
         if let Some(other) = other_points(&part) {
-            let why = format!("the points of `{other}` are not those of the values of its part");
+            let why = format!("the points of `{other}` do not match the values of its part");
             return Err(refused(path, why, help));
         }
         match &mut merged {

@@ -79,11 +79,11 @@ enum Command {
     Compare(compare::CompareArguments),
     /// Predict every plan of a scenario: is the GPU worth it, and which plan is fastest?
     Evaluate(evaluate::EvaluateArguments),
-    /// Turn a profiler's trace, or a recording, into a scenario to evaluate and change
+    /// Turn a profiler's trace or a recording into a scenario that you can edit and evaluate
     Import(import::ImportArguments),
     /// Show what a plan does, or where the time of a trace goes and what to change
     Explain(explain::ExplainArguments),
-    /// Say what would help a program, and by how much: a trace, a recording or a scenario's program
+    /// Suggest changes to a program in a trace, a recording or a scenario, and predict their gains
     Advise(advise::AdviseArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
@@ -108,7 +108,7 @@ enum Command {
     /// Make calls of each kind in a row, for a recording that has to know its own cost
     #[command(name = record::MAKE_CALLS, hide = true)]
     MakeAlikeCalls,
-    /// Plot plans, timelines, sweeps, predicted against measured times, and copy bandwidth
+    /// Plot plans, timelines, sweeps, copy bandwidth, and predicted against measured times
     Plot(plot::PlotArguments),
 }
 
@@ -122,8 +122,8 @@ struct Predicting {
     /// calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Vec<PathBuf>,
-    /// Predict for another GPU in the profile's host, such as rtx-4060-laptop, by the data sheets
-    /// of both
+    /// Predict for a different GPU in the profile's host, such as rtx-4060-laptop, using the data
+    /// sheets of both GPUs
     #[arg(long, value_name = "MODEL", value_parser = crate::what_if::gpu_model)]
     gpu_model: Option<&'static GpuModel>,
     /// Seed for the simulated draws that the predicted ranges are computed from

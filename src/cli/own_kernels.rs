@@ -205,14 +205,14 @@ fn child() -> Result<Guarded, Failure> {
 /// Says what happened to a kernel, and what to do.
 fn failed(job: &ScenarioJob, why: &str) -> Failure {
     let help = if why.contains("ILLEGAL_ADDRESS") || why.contains("MISALIGNED") {
-        "the kernel accesses memory outside its arguments: compare `parameters`, `grid` and the \
-         ranges in `reads` and `writes` with the code; `compute-sanitizer` finds the line"
+        "the kernel accesses memory outside its arguments: check `parameters`, `grid` and the \
+         ranges in `reads` and `writes` against the code; `compute-sanitizer` finds the line"
     } else if why.contains("OUT_OF_MEMORY") {
         "use smaller ranges, or free device memory"
     } else if why.contains("cannot be loaded") {
         "check the code, its `entry` and its `include` folders"
     } else {
-        "compare `block`, `grid`, `shared` and `parameters` with the code"
+        "check `block`, `grid`, `shared` and `parameters` against the code"
     };
     Failure::told(ProblemKind::Machine, format!("{} failed: {why}", job.name()), help)
 }
@@ -226,7 +226,7 @@ fn check_machine(gpu: usize, found: &LoadedProfile) -> Result<(), Failure> {
     }
     Err(Failure::refused(
         format!("{} was measured on {there}, but this GPU is {here}", found.path.display()),
-        "name a profile of this machine with --profile, or run `hallway calibrate` first",
+        "pass a profile of this machine with --profile, or run `hallway calibrate` first",
     ))
 }
 

@@ -90,9 +90,7 @@ impl LoadedProfile {
         }
         let path = self.path.display();
         Err(Failure::refused(
-            format!(
-                "the runs of `{name}` were made with a different calibration from that in {path}"
-            ),
+            format!("the runs of `{name}` belong to a different calibration than {path}"),
             "run `hallway verify` again on this profile's machine",
         ))
     }
@@ -214,7 +212,7 @@ impl Predicting {
             [path] => self.load_profile(in_folder(path)),
             several => Err(Failure::refused(
                 format!("this command takes one profile, but {} were given", several.len()),
-                "name one profile; only `hallway evaluate` compares machines",
+                "pass one profile; only `hallway evaluate` compares machines",
             )),
         }
     }
@@ -234,7 +232,7 @@ impl Predicting {
                     Some(gpu) => with_gpu(&measured, gpu).map_err(|why| {
                         Failure::refused(
                             why,
-                            "leave out --gpu-model, or describe the machine by a table",
+                            "drop --gpu-model, or describe the machine with a table",
                         )
                     })?,
                     None => measured.clone(),
@@ -375,7 +373,7 @@ pub(super) fn newest(folder: &Path) -> Result<PathBuf, Failure> {
     let none = || {
         Failure::refused(
             format!("no profile found: no {}/*/profile.toml in this directory", folder.display()),
-            "name a profile with --profile, change to a directory that has one, or run `hallway \
+            "pass a profile with --profile, change to a directory that has one, or run `hallway \
              calibrate`",
         )
     };

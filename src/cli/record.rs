@@ -25,8 +25,8 @@ Examples:
   hallway record --output run.hallway --seconds 30 -- ./solver input.dat
   hallway record --range step -- python3 train.py
 
-Exit codes: that of the program if it fails; 1 the program did not use CUDA, or not in the range; 2
-it cannot be started; 4 CUPTI is missing or not permitted.";
+Exit codes: the program's own if it fails; 1 the program did not use CUDA, or not in the range;
+2 the program cannot be started; 4 CUPTI is missing or not permitted.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
@@ -34,19 +34,19 @@ pub(super) struct RecordArguments {
     /// File to write the recording to [default: `<program>.hallway`]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
-    /// Also take a checksum of what each copy transfers, to find data that is sent twice. Takes
+    /// Also compute a checksum of the data in each copy, to find data that is sent twice. Takes
     /// about as long as copying the data once more
     #[arg(long)]
     digest: bool,
-    /// Record only while some thread of a process is in an NVTX range of this name. `profiler` also
-    /// stands for what is between cudaProfilerStart and cudaProfilerStop
+    /// Record each process only while one of its threads is in an NVTX range with this name.
+    /// `profiler` also stands for the time between cudaProfilerStart and cudaProfilerStop
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     range: Option<String>,
-    /// Record only what GPUs do, and no calls. Costs least, but cannot be imported, and leaves open
-    /// why copies are not hidden
+    /// Record only the work of the GPUs, without calls. Has the least overhead, but the recording
+    /// cannot be imported and does not show why copies are not hidden
     #[arg(long, conflicts_with_all = ["digest", "range"])]
     device_only: bool,
-    /// Stop recording after this many seconds; the program runs on
+    /// Stop recording after this many seconds; the program continues
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seconds: Option<u32>,
     /// Program to run, with its arguments
@@ -146,7 +146,7 @@ fn tell_summary(name: &str, ended: &Ended, found: &[RecordedProcess], file: &str
         1 => String::new(),
         count => format!(" in {count} processes"),
     };
-    let asked = if calls == 0 { "no calls".to_owned() } else { format!("{calls} calls to CUDA") };
+    let asked = if calls == 0 { "no calls".to_owned() } else { format!("{calls} CUDA calls") };
     eprintln!(
         "Recorded {:.1} s of {name}: {asked}{processes}, {copies} copies ({}), {kernels} kernels.",
         ended.took.as_secs_f64(),
@@ -156,7 +156,7 @@ fn tell_summary(name: &str, ended: &Ended, found: &[RecordedProcess], file: &str
     let unfinished = found.iter().filter(is_cut_off).count();
     if unfinished > 0 {
         eprintln!(
-            "{unfinished} of {} processes did not exit normally: up to a second at their end may \
+            "{unfinished} of {} processes did not exit normally: up to the last second of each may \
              be missing.",
             found.len()
         );
@@ -169,10 +169,10 @@ fn tell_notes(process: &RecordedProcess) {
         let meaning = match note {
             Note::NoCupti | Note::Forbidden => "not recorded",
             Note::Taken | Note::DeviceOnly => {
-                "only the GPU's work was recorded, no calls and no addresses"
+                "only the GPU's work was recorded, without calls and addresses"
             }
             Note::Failed => "recording ended early",
-            Note::Partly => "recorded in part",
+            Note::Partly => "partly recorded",
         };
         if *note == Note::DeviceOnly {
             continue;

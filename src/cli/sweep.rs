@@ -182,10 +182,10 @@ impl Subject {
             None => Failure::refused(
                 format!(
                     "the buffers of `{name}` cannot be scaled together: it has no tasks, a task \
-                     iterates over a buffer of fixed size, or one of its own kernels cannot be \
+                     iterates over a buffer of fixed size, or one of your own kernels cannot be \
                      split"
                 ),
-                "sweep the `elements` of one buffer by its path, or another number",
+                "sweep the `elements` of a single buffer by its path, or another number",
             ),
         })
     }

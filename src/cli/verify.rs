@@ -24,21 +24,22 @@ use std::path::PathBuf;
 /// Shown below the arguments.
 const BELOW: &str = "\
 All plans are predicted before the first one runs. A digest of the profile, the plans and the
-predictions goes to standard error. Plans run in random order, once per round. If the chosen plan
-was not the fastest one, both then run three more times, in alternation. Regret (how much slower the
-chosen plan ran than the fastest one) is computed from these extra runs.
+predictions is printed on standard error. Plans run in random order, once per round. If the chosen
+plan was not the fastest one, both then run three more times, in alternation. Regret (how much
+slower the chosen plan ran than the fastest one) is computed from these extra runs.
 
-A summary of the errors goes to scores.json next to the profile, unless an earlier `verify` scored
-more plans. `evaluate` uses this file to report how many measured times were in their ranges.
+A summary of the errors is saved to scores.json next to the profile, unless an earlier `verify`
+scored more plans. `evaluate` uses this file to report how many measured times were in their
+ranges.
 
-Each run is saved immediately to runs/NAME.partial.json next to the profile, where NAME is the name
-of the scenario. When all runs are done, they are saved to runs/NAME.json. With --random, runs and
-scenarios are saved to runs/random-SEED/. With --shard, each part has its own subfolder, such as
-shard-3-of-16; `hallway merge` combines the parts.
+Each run is saved immediately to runs/NAME.partial.json next to the profile, where NAME is the
+name of the scenario. When all runs are done, they are saved to runs/NAME.json. With --random,
+runs and scenarios are saved to runs/random-SEED/. With --shard, each part has its own subfolder,
+such as shard-3-of-16; `hallway merge` combines the parts.
 
-In a narrow terminal, tables drop columns. The table of plans drops `spread` and `in range`; then it
-wraps plan names and drops `range`. The summary drops `plans`, `in range` and `worst`; then it wraps
-names and drops both winners.";
+In a narrow terminal, tables drop columns. The table of plans first drops `spread` and `in range`,
+then wraps plan names and drops `range`. The summary first drops `plans`, `in range` and `worst`,
+then wraps names and drops both winners.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BELOW)]
@@ -118,8 +119,8 @@ const RERUNS: usize = 3;
 
 pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     if let Some(gpu) = arguments.predicting.gpu_model {
-        let what = format!("plans cannot run on a GPU that is not there ({})", gpu.key);
-        return Err(Failure::refused(what, "leave out --gpu-model"));
+        let what = format!("plans cannot run on a hypothetical GPU ({})", gpu.key);
+        return Err(Failure::refused(what, "drop --gpu-model"));
     }
     let found = arguments.predicting.profile()?;
     let subjects = Subjects::new(arguments, &found)?;

@@ -14,43 +14,46 @@ use crate::units::{Bytes, Span, words};
 use serde::{Deserialize, Serialize};
 
 words! {
-    /// What bounds a plan: the group of prices of which half gains the most.
+    /// What limits a plan: the group of costs whose halving saves the most time.
     // The aliases are the names in saved reports of earlier versions, which can still be merged.
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Bottleneck {
-        /// Bytes to the device: by copies of pinned memory, or by kernels that read it in place.
+        /// Bytes to the device, moved by copies of pinned memory or by kernels that read it in
+        /// place.
         #[serde(rename = "h2d-link")]
         CopyIn = "H2D link",
         /// Bytes to the host.
         #[serde(rename = "d2h-link")]
         CopyOut = "D2H link",
-        /// Both directions, which gain more together than one by itself or anything else.
+        /// Bytes in both directions, if halving both saves more than halving one of them or any
+        /// other group.
         Link = "link both ways",
         /// Bytes from GPU to GPU.
         #[serde(rename = "p2p-link")]
         PeerCopy = "P2P link",
         /// Kernels on the device, and copies inside it.
         Kernels = "kernels",
-        /// The CPU's threads, computing or copying.
+        /// Work of the CPU threads: computing or copying.
         Cpu = "CPU",
-        /// Launches, graphs and other calls, and what the device needs for each kernel before it
+        /// Launches, graphs and other calls, and the time that the device needs before each kernel
         /// runs.
         #[serde(alias = "host-calls")]
         Calls = "launches and calls",
-        /// What each copy takes besides its bytes.
+        /// The fixed cost of each copy.
         Copies = "number of copies",
         /// Bytes of pageable memory, which the driver stages.
         #[serde(alias = "host-staging")]
         Staging = "pageable copies",
-        /// Synchronisations, hand-overs from one operation to the next, and the way to the device.
+        /// Synchronisations, hand-overs from one operation to the next, and the latency to the
+        /// device.
         Waits = "waits",
-        /// Pages that are touched for the first time, or that have to move.
+        /// Pages that are touched for the first time or that have to migrate.
         PageFaults = "page faults",
-        /// Taking memory, pinning it and giving it back in every pass.
+        /// Allocating, pinning and freeing memory in every run.
         Allocation = "allocation",
-        /// Nothing gains much alone.
+        /// No single group saves much.
         #[serde(alias = "latency")]
         Balanced = "balanced",
     }

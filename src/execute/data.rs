@@ -20,9 +20,9 @@ pub struct Contents {
 /// An output that differs from what the CPU twins compute.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
-    "`{buffer}` is wrong at element {element}: it is {found}, but should be {expected}. The \
-     cause is a bug in hallway, a faulty device, or one of your own kernels that reads or \
-     writes outside its declared ranges"
+    "`{buffer}` is wrong at element {element}: it is {found}, but should be {expected}. The cause \
+     is a bug in hallway, a faulty device, or one of your own kernels accessing memory outside its \
+     declared ranges"
 )]
 pub struct Mismatch {
     pub buffer: String,

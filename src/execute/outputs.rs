@@ -71,7 +71,7 @@ fn check_homes(workload: &Workload, program: &Program) -> Result<(), String> {
             (Home::Scratch, _) => false,
         };
         if !fits {
-            return Err(format!("it has `{name}` in another kind of memory than the scenario"));
+            return Err(format!("it has `{name}` in a different kind of memory than the scenario"));
         }
     }
     Ok(())

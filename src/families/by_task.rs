@@ -46,7 +46,7 @@ impl Definition for ByTask {
     }
 
     fn build(&self, _: Builder<'_>) -> Result<Program, String> {
-        Err("scheduling tasks needs the costs from a profile, but none is given".to_owned())
+        Err("scheduling tasks needs a profile's costs, but no profile is given".to_owned())
     }
 
     fn in_words(&self, _: &Workload) -> Vec<String> {

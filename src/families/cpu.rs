@@ -40,8 +40,8 @@ impl Definition for Cpu {
 
     fn in_words(&self, workload: &Workload) -> Vec<String> {
         let mut words = vec![
-            "The CPU runs the tasks one after another: on all threads, or on a single one if \
-             the task is small.",
+            "The CPU runs the tasks one after another, each on all threads or, if it is small, on \
+             one.",
         ];
         if workload.buffers.iter().any(|buffer| buffer.home == Home::Device) {
             words.push(

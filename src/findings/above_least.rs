@@ -11,18 +11,19 @@ const FAR: f64 = 0.2;
 /// The share of the difference from which calls and waits explain it.
 const MOST: f64 = 0.5;
 
-/// That the fastest plan takes at least a fifth longer than the time that no schedule goes below.
+/// How far the fastest plan is above the least time, which is a lower bound for all schedules.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AboveLeast {
     /// The fastest plan.
     pub plan: String,
-    /// By which share of the least time it takes longer.
+    /// How much longer it takes than the least time, as a share of the least time.
     pub share: f64,
-    /// Calls, waits and hand-overs on its critical path: the least time leaves them out.
+    /// Time of the calls, waits and hand-overs on its critical path. The least time does not
+    /// include them.
     pub calls_and_waits_ns: Span,
-    /// Whether they are most of the difference. If not, a faster schedule may exist, or the least
-    /// time cannot be reached.
+    /// Whether these make up most of the difference. If not, a faster schedule may exist, or no
+    /// schedule may reach the least time.
     pub mostly_calls_and_waits: bool,
 }
 

@@ -17,66 +17,67 @@ pub const SPELLED_OUT: &str = "spelled-out";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssessedPlan {
-    /// Counted from 1.
+    /// Rank by the time of one run, counted from 1.
     pub rank: usize,
     /// Name of the plan.
     pub plan: String,
     /// Digest of everything that the plan does; equal plans have equal digests.
     pub identity: String,
-    /// Family of the plan, as `families` of a scenario names it, or `spelled-out`.
+    /// Family of the plan, as named in a scenario's `families`, or `spelled-out`.
     pub family: String,
-    /// The number of chunks that each batch is cut into. `null` for a program of the scenario.
+    /// Number of chunks that each batch is split into. `null` for a program of the scenario.
     pub chunks: Option<u64>,
-    /// The number of buffers that chunks or pieces of copies use in turn, on the device or pinned
-    /// on the host. `null` if each has its own.
+    /// Number of buffers that chunks or pieces of copies use in turn, on the device or pinned on
+    /// the host. `null` if each chunk or piece has its own buffer.
     pub ring: Option<usize>,
-    /// Streams that it uses.
+    /// Number of streams.
     pub streams: usize,
-    /// GPUs that it uses.
+    /// Number of GPUs.
     pub gpus: usize,
-    /// Whether its calls are captured once as a graph and launched as one.
+    /// Whether its calls are captured as a graph once and launched as a graph in each run.
     pub captured: bool,
-    /// Kind of host memory that the plan works with.
+    /// Kind of host memory that the plan uses.
     pub host_memory: HostMemory,
-    /// Whether it page-locks host memory, by registering it or by taking pinned memory of its own.
+    /// Whether it pins host memory, by registering it or by allocating pinned memory of its own.
     pub pins: bool,
-    /// Page-locked host memory in all.
+    /// Total amount of pinned host memory.
     pub pinned_bytes: Bytes,
-    /// The most memory that it takes of one GPU.
+    /// Largest amount of memory that it uses on any one GPU.
     pub device_bytes: Bytes,
-    /// Who does the work.
+    /// The processors that compute.
     pub side: Side,
-    /// Time of one run, in steady state.
+    /// Predicted time of one run in steady state.
     pub predicted_ns: Span,
-    /// Lower end of the range of that time: the middle 90% of simulated draws, widened by what
-    /// trials at the calibration were off.
+    /// Lower end of the range of that time: the middle 90% of the simulated draws, widened by the
+    /// errors of the calibration trials.
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
     /// Its time divided by that of the fastest plan.
     pub relative: f64,
-    /// True if its time cannot be told from that of the fastest plan, given the measurement
-    /// scatter.
+    /// True if its time cannot be distinguished from that of the fastest plan, given the
+    /// measurement scatter.
     pub ties_with_fastest: bool,
     /// Utilisation of each part of the machine.
     pub busy: Busy,
     /// How long the host thread is blocked.
     pub host_thread: HostThread,
-    /// What limits the plan: the group of prices that gains most if it is halved. `null` for a plan
-    /// that was dropped early, unless it is the fastest of its family.
+    /// What limits the plan: the group of costs whose halving saves the most time. `null` for a
+    /// plan that was dropped early, unless it is the fastest of its family.
     pub bottleneck: Option<Bottleneck>,
-    /// The share of a run that halving each group of prices gains, the largest first, down to 1%.
+    /// Share of a run that halving each group of costs saves, largest first, down to 1%.
     #[serde(default)]
     pub gains: Vec<Gain>,
-    /// Kernels whose stated times have no range: the plan's range leaves them as they are.
+    /// Kernels whose stated times have no range. The plan's range treats these times as exact.
+    /// Omitted if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stated_without_range: Vec<String>,
     /// Composition of the critical path, the longest chain of dependent work.
     pub critical_path: CriticalPathShares,
-    /// A lower bound for the time of this plan's calls in their order. Other plans may be faster.
+    /// Lower bound for the time of this plan's calls in this order. Other plans may be faster.
     pub lower_bound_ns: Span,
-    /// Time that a process pays once in addition to set-up, for first use: creating a context,
-    /// loading the kernels' module, touching its output. `null` if the profile lacks one of these.
+    /// One-time cost of first use, in addition to set-up: creating a context, loading the module
+    /// with the kernels, touching output memory. `null` if the profile lacks one of these costs.
     pub first_use_ns: Option<Span>,
     /// Time of the set-up. `null` if the profile lacks the costs of memory management.
     pub setup_ns: Option<Span>,
@@ -86,33 +87,35 @@ pub struct AssessedPlan {
     /// or managed memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<TakenPrices>,
-    /// The plan's place, counted from 1, by what the whole program takes. `null` if that of a plan
-    /// is not known.
+    /// Rank by the time of the whole program, counted from 1. `null` if this time is unknown for
+    /// any plan.
     #[serde(default)]
     pub program_rank: Option<usize>,
     /// Total time: first use (as far as known), set-up and all runs.
     pub program_ns: Option<Span>,
-    /// Lower end of the range of the total time: with every run at the lower end of its range.
+    /// Lower end of the range of the total time, with every run at the lower end of its range.
     pub program_low_ns: Option<Span>,
     /// Upper end of that range.
     pub program_high_ns: Option<Span>,
 }
 
-/// Costs of two ways to have a plan's buffers in pinned memory. `null`: unknown to the profile.
+/// Costs of the two ways to have a plan's buffers in pinned memory. Costs that the profile lacks
+/// are `null`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PinningPrices {
     #[serde(flatten)]
     pub prices: Pinning,
     /// Time of a run without pinning: of the same calls if the scenario spells them out, otherwise
-    /// of the fastest plan on the same side that pins nothing and allocates no such memory.
+    /// of the fastest plan on the same side that pins nothing and allocates no pinned memory.
     pub unpinned_pass_ns: Option<Span>,
-    /// Number of runs from which registering, and unregistering if that is known, takes less time
-    /// than pinning saves. `null` if it saves nothing.
+    /// Number of runs after which pinning has saved more time than registering (and unregistering,
+    /// if known) takes. `null` if it saves nothing.
     pub pays_from_runs: Option<u64>,
 }
 
-/// Costs of a plan's own pinned, write-combined or managed memory. `null`: unknown to the profile.
+/// Costs of a plan's own pinned, write-combined or managed memory. Costs that the profile lacks are
+/// `null`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TakenPrices {
@@ -121,13 +124,13 @@ pub struct TakenPrices {
     /// Time of a run of the fastest plan on the same side that allocates no such memory and pins
     /// nothing.
     pub without_pass_ns: Option<Span>,
-    /// Number of runs from which allocating it, and freeing it if that is known, takes less time
-    /// than it saves. `null` if it saves nothing.
+    /// Number of runs after which this memory has saved more time than allocating it (and freeing
+    /// it, if known) takes. `null` if it saves nothing.
     pub pays_from_runs: Option<u64>,
 }
 
-/// Share of a run for which each lane is busy. A copy of pageable memory counts for as long as it
-/// is staged, although it occupies the link for only part of that time.
+/// Share of a run during which each lane is busy. A copy of pageable memory counts for as long as
+/// it is staged, although it occupies the link for only part of that time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Busy {

@@ -13,103 +13,104 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-/// One scenario, or one of several parts of it whose plans leave different results.
+/// One scenario, or one part of a scenario whose programs produce different results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Assessment {
-    /// Its name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// Which part of the scenario this is, if its programs leave different results: each result has
-    /// an answer of its own. It is named after the key `result`, or after the first program.
+    /// Name of the part, if the scenario's programs produce different results: the key `result`, or
+    /// the name of the first program. Each part gets its own answer.
     pub part: Option<String>,
-    /// What it asks.
+    /// The question that the scenario asks.
     pub question: String,
-    /// Runs of the workload in a whole program.
+    /// Number of runs in a whole program.
     pub runs: u64,
     /// The answer.
     pub verdict: Verdict,
-    /// How sure the answer is. `null` if there is nothing to compare.
+    /// How certain the answer is. `null` if there is nothing to compare.
     pub certainty: Option<Certainty>,
-    /// The plan to choose for one run: the simplest of those that tie with the fastest. Simplest
-    /// means the fewest GPUs, streams, events, pinned bytes, chunks, graphs, bytes of device memory
-    /// and calls, compared in this order.
+    /// The chosen plan for one run: the simplest of those that tie with the fastest. The simplest
+    /// plan is the one with the fewest GPUs, streams, events, pinned bytes, chunks, graphs, bytes
+    /// of device memory and calls, compared in this order.
     pub winner: Option<String>,
-    /// The plan to choose for a whole program of `runs`, set-up and first use included: `winner` if
-    /// no other takes clearly less, or else the simplest of those that tie with the fastest.
+    /// The chosen plan for a whole program of `runs` runs, including set-up and first use:
+    /// `winner`, unless another plan takes clearly less time; then the simplest of those that tie
+    /// with the fastest.
     pub program_winner: Option<String>,
-    /// The simplest of all plans whose run is hardly longer than the fastest one's, if it was
-    /// asked for.
+    /// The simplest of all plans that are not much slower than the fastest, if this was requested.
     pub simplest: Option<Simplest>,
-    /// The plans that pin no host memory, compared for one run. `null` if no plan to choose pins
-    /// memory, or if every plan does.
+    /// The comparison for one run among only those plans that pin no host memory. `null` if no
+    /// chosen plan pins memory, or if every plan does.
     pub without_pinning: Option<Comparison>,
-    /// The plan to choose of those that leave the CPU nothing to do, if the plan to choose shares
-    /// the work between both.
+    /// The chosen plan among those that compute only on GPUs. `null` unless the chosen plan overall
+    /// shares the work between both sides.
     pub gpu_alone: Option<Comparison>,
-    /// The plan to choose on the GPU, compared with simpler ways to use it in the same kind of host
-    /// memory: first the same calls without a graph, if it is one, then `resident`, which copies
-    /// everything once, then `round-trip`, which copies for each task. Empty if there are none, and
-    /// for programs of the scenario.
+    /// The chosen plan on the GPU, compared with simpler plans in the same kind of host memory:
+    /// first the same calls without a graph, if it is a graph; then `resident`, which copies
+    /// everything once; then `round-trip`, which copies for each task. Empty if there are no
+    /// simpler plans, and for programs of the scenario.
     #[serde(default)]
     pub simpler_on_gpu: Vec<Comparison>,
-    /// Whether the scenario states the CPU's time of every task, so that the measured CPU does not
-    /// matter.
+    /// Whether the scenario states the CPU time of every task, so that the CPU in the profile does
+    /// not matter.
     #[serde(default)]
     pub cpu_is_stated: bool,
-    /// What of the CPU's run is copies from and to the device, where some buffers are at home.
-    /// `null` if it copies nothing, and if the CPU's plan is a program of the scenario.
+    /// Time that a run of the CPU plan spends on copies from and to the device, for buffers whose
+    /// home is the device. `null` if it copies nothing, or if the CPU plan is a program of the
+    /// scenario.
     pub cpu_copies_ns: Option<Span>,
     /// All plans that could be predicted, fastest run first.
     pub plans: Vec<AssessedPlan>,
-    /// Kernels that no trial of a calibration contained, if the calibration had trials.
+    /// Kernels that no calibration trial contained. `null` if the calibration had no trials.
     pub untried: Option<Vec<String>>,
-    /// A time that no schedule of the scenario's tasks goes below on this machine. `null` if
-    /// there are no tasks, or if the time of one is known on neither side.
+    /// Lower bound for the time of any schedule of the scenario's tasks on this machine. `null` if
+    /// there are no tasks, or if the time of a task is unknown on both sides.
     pub least_ns: Option<Span>,
-    /// `null` if the fastest plan takes less than a fifth longer than that.
+    /// How far the fastest plan is above `least_ns`. `null` if it takes less than a fifth longer.
     #[serde(default)]
     pub above_least: Option<AboveLeast>,
-    /// At which sizes the GPU is faster. `null` if the profile does not know what a side takes, or
-    /// if no size can be scaled.
+    /// The sizes at which the GPU is faster. `null` if the profile cannot predict one of the sides,
+    /// or if no size can be scaled.
     pub sizes: Option<Sizes>,
-    /// An entry for each side of which no plan fits into memory.
+    /// One entry for each side on which no plan fits into memory.
     pub no_room: Vec<NoRoom>,
-    /// Kernels of the user's own without a `grid`: each is taken to fill the GPU, so nothing runs
-    /// next to it.
+    /// Your own kernels that have no `grid`. Each is assumed to fill the GPU, so that no other
+    /// kernel runs at the same time.
     pub without_grid: Vec<String>,
-    /// Kernels whose missing time is all that keeps a side from being compared.
+    /// Kernels whose missing time is the only reason why a side cannot be compared.
     pub missing_times: Vec<MissingTime>,
-    /// Families of plans that the scenario could ask for. They are not tried by default, since few
-    /// of their predictions were checked against runs.
+    /// Families of plans that are tried only if the scenario asks for them, because few of their
+    /// predictions have been checked against runs.
     pub on_request: Vec<String>,
     /// The families of plans that the scenario asks for. Empty if it leaves the choice to hallway.
     #[serde(default)]
     pub families: Vec<String>,
-    /// Strategies that have no plan for this scenario.
+    /// Plans that are not possible for this scenario.
     pub refused: Vec<LeftOut>,
     /// Plans that the profile cannot predict.
     pub unknown: Vec<LeftOut>,
     /// Plans whose set-up the profile cannot predict.
     pub unknown_setup: Vec<LeftOut>,
-    /// The answer in brief, if something hypothetical was asked.
+    /// The answer without any `--what-if` change, in brief. `null` if no change was given.
     pub today: Option<InBrief>,
-    /// The answers if something were different.
+    /// The answers with each `--what-if` change.
     pub what_if: Vec<WhatIf>,
 }
 
-/// The simplest of some plans, as `winner` is the simplest of those that tie.
+/// The simplest of the plans that are not much slower than the fastest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simplest {
-    /// How much longer than the fastest pass it may take, as a share of that.
+    /// How much longer than the fastest plan it may take, as a share of the fastest plan's time.
     pub within: f64,
     /// Name of the plan.
     pub plan: String,
-    /// Streams that it uses.
+    /// Number of streams.
     pub streams: usize,
-    /// Events that it uses.
+    /// Number of events.
     pub events: usize,
-    /// Host memory that it pins.
+    /// Amount of host memory that it pins.
     pub pinned_bytes: Bytes,
 }
 
@@ -245,19 +246,19 @@ impl Assessment {
     }
 }
 
-/// The plan that comes nearest to fitting, if none on the CPU or none on the GPU fits.
+/// The plan that comes closest to fitting into memory, if no plan on one side fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoRoom {
-    /// Whether it is about plans on the CPU.
+    /// True if no plan on the CPU fits, false if no plan on the GPU fits.
     pub on_cpu: bool,
-    /// Name of the plan that comes nearest to fitting.
+    /// Name of the plan that comes closest to fitting.
     pub plan: String,
     /// Which memory is too small: `device`, `pinned` or `host`.
     pub memory: String,
-    /// How much of it the plan needs.
+    /// How much of this memory the plan needs.
     pub needs_bytes: Bytes,
-    /// How much the scenario's limits, or else the machine, allow.
+    /// How much of it is available: the scenario's limit or, without one, what the machine has.
     pub has_bytes: Bytes,
     /// Which memory is too small and by how much, and what to do about it.
     pub reason: String,

@@ -10,24 +10,24 @@ use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How sure it is that the plan to choose is faster than the one that it is compared with.
+/// How certain it is that the chosen plan is faster than the plan that it is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Certainty {
-    /// The answer's grade.
+    /// The grade of the answer.
     pub grade: Grade,
-    /// The probability that the plan to choose is the faster one: by both ranges, and by what a
-    /// link that was busy while it was measured may be off. `null` if the answer hangs on a missing
-    /// time.
+    /// The probability that the chosen plan is the faster one. It follows from the ranges of both
+    /// plans and, if the link was busy during the calibration, from the uncertainty of copies.
+    /// `null` if the answer depends on a missing time.
     pub probability: Option<f64>,
-    /// What most of the doubt comes from.
+    /// The main source of doubt.
     pub most_doubt: Option<Doubt>,
-    /// The share of both times that the same kernels take: in it, both plans are off by the same,
-    /// so their order can be sure although their ranges overlap.
+    /// The share of both times that the same kernels take. In this share, both predictions are off
+    /// by the same factor, so the order of the plans can be certain even if their ranges overlap.
     pub same_kernels: f64,
 }
 
-/// A word for a probability.
+/// A grade for a probability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -36,15 +36,15 @@ pub enum Grade {
     Very,
     /// At least 80%.
     Fairly,
-    /// Less.
+    /// Below 80%.
     NotVery,
     /// Neither plan is clearly faster.
     Tie,
-    /// A time is missing on which the answer hangs.
+    /// A time on which the answer depends is missing.
     Open,
 }
 
-/// What an answer may be wrong by.
+/// A reason why an answer may be wrong.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "of", rename_all = "kebab-case")]
@@ -60,15 +60,15 @@ pub enum Doubt {
         /// Upper end of that range.
         high_ns: Span,
     },
-    /// The link to the GPU, which something else used while it was measured.
+    /// The link to the GPU, which something else used during the calibration.
     Link {
-        /// By which share copies may be off.
+        /// Share by which copies may be off.
         off: f64,
     },
-    /// The time of a kernel that is not known.
+    /// The unknown time of a kernel.
     MissingTime {
-        /// The least time of the kernel in a run with which the answer is open: that at which the
-        /// other plan, at the lower end of its range, takes as long.
+        /// The shortest time of the kernel in a run with which the answer is open: the time at
+        /// which the other plan, at the lower end of its range, takes as long.
         from_ns: Span,
         /// The longest such time.
         to_ns: Span,

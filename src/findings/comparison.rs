@@ -10,23 +10,23 @@ use crate::scenario::FamilyName;
 use crate::search::{BorrowedCost, Ranked, Ranking, is_clearly_less};
 use serde::{Deserialize, Serialize};
 
-/// The plan to choose, and what it is compared with.
+/// The chosen plan, and the plan that it is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// Which side is faster, or that nothing can be said of sides.
+    /// Which side is faster, or that there are no two sides to compare.
     pub answer: Answer,
-    /// The plan to choose: the simplest of those that tie with the fastest.
+    /// The chosen plan: the simplest of those that tie with the fastest.
     pub chosen: Contender,
-    /// The plan to choose on the other side. If all plans use the same side, the fastest that
-    /// does not tie with the chosen one, or that ties with it if all do. `null` if there is no
-    /// other plan.
+    /// The chosen plan on the other side. If all plans use the same side, the fastest plan that
+    /// does not tie with the chosen one or, if all plans tie, the fastest of the others. `null` if
+    /// there is no other plan.
     pub other: Option<Contender>,
-    /// How many times as long the other plan takes.
+    /// Time of the other plan divided by the time of the chosen plan.
     pub factor: Option<f64>,
-    /// The share of simulated draws of the machine in which the chosen plan is the faster one.
+    /// Share of the simulated draws in which the chosen plan is the faster one.
     pub faster_in: Option<f64>,
-    /// How sure it is that the chosen plan is the faster one. `null` if there is no other plan.
+    /// How certain it is that the chosen plan is the faster one. `null` if there is no other plan.
     pub certainty: Option<Certainty>,
 }
 
@@ -247,25 +247,25 @@ const fn within_side<'r>(
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// The process that runs a whole program: a new one pays for the first use of the GPU.
+    /// State of the process that runs the whole program. A new process pays for the first use of
+    /// the GPU.
     pub process: ProcessState,
-    /// The buffer at home on the device, if it is the reason why the process is taken to be
+    /// The buffer whose home is the device, if this is the reason why the process is assumed to be
     /// running.
     pub running_since: Option<String>,
-    /// The answer for a whole program of as many runs as the scenario's `runs`, if that is
-    /// known; otherwise for one run.
+    /// The answer for a whole program of `runs` runs, if it is known; otherwise for one run.
     pub answer: Answer,
-    /// The answer for one run in steady state: without set-up and first use.
+    /// The answer for one run in steady state, without set-up and first use.
     pub run_answer: Answer,
-    /// What is compared for one run. `null` if no plan can be predicted.
+    /// The comparison for one run. `null` if no plan can be predicted.
     pub run: Option<Comparison>,
-    /// What is compared for a whole program. `null` if the set-up of a plan is not known.
+    /// The comparison for a whole program. `null` if the set-up of a plan is unknown.
     pub program: Option<Comparison>,
-    /// The number of runs from which on the side that is faster in one run is faster in the whole
-    /// program. `null` if both answers are the same, or if no number of runs is enough.
+    /// The smallest number of runs with which the side that is faster in one run is also faster in
+    /// the whole program. `null` if both answers are the same, or if no number of runs is enough.
     pub from_runs: Option<u64>,
-    /// How much of the time of the compared plans is costs that the profile has from another
-    /// machine. Empty if it has none.
+    /// How much of the compared plans' times comes from costs that the profile borrowed from other
+    /// machines. Empty if it borrowed none.
     #[serde(default)]
     pub borrowed: Vec<BorrowedCost>,
 }

@@ -5,13 +5,13 @@ use crate::search::Ranked;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
 
-/// A plan with the time that is compared.
+/// A plan, and the time that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contender {
     /// Name of the plan.
     pub plan: String,
-    /// Who does the work.
+    /// The processors that compute.
     pub side: Side,
     /// Predicted time: of one run, or of the whole program.
     pub time_ns: Span,
@@ -19,10 +19,10 @@ pub struct Contender {
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
-    /// What of the program's time is the first use of the GPU and of memory. `null` for a
-    /// comparison of runs.
+    /// The part of the program's time for the first use of the GPU and of memory. `null` if single
+    /// runs are compared.
     pub first_use_ns: Option<Span>,
-    /// What of the program's time is set-up. `null` for a comparison of runs.
+    /// The part of the program's time for set-up. `null` if single runs are compared.
     pub setup_ns: Option<Span>,
 }
 
@@ -64,12 +64,13 @@ pub enum Answer {
     Gpu,
     /// The CPU is faster.
     Cpu,
-    /// Both together are faster than the CPU alone, and than GPUs alone.
+    /// Both together are faster than the CPU alone and than GPUs alone.
     Both,
     /// All plans use the same side, and one of them is the fastest.
     Plan,
-    /// The machine's scatter does not settle which is faster, and they differ by at most a tenth.
+    /// The machine's scatter leaves open which plan is faster, and their times differ by at most a
+    /// tenth.
     Tie,
-    /// There is one plan, or none.
+    /// There is at most one plan.
     NothingToCompare,
 }

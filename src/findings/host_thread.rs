@@ -14,22 +14,22 @@ pub fn is_waiting(program: &Program, activity: &Activity) -> bool {
         && program.body.get(activity.call).is_some_and(|call| call.only_waits())
 }
 
-/// For how long a pass holds the thread that issues its calls.
+/// How long a run blocks the thread that issues its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostThread {
-    /// The share of the pass that the thread spends inside calls. A copy of pageable memory holds
-    /// it until the copy is done, and so until all that is ahead of it in its stream is done,
-    /// whether or not it is called asynchronous. Synchronisations do not count.
+    /// Share of the run that the thread spends inside calls, not counting synchronisations. A copy
+    /// of pageable memory, even an asynchronous one, blocks the thread until the copy and
+    /// everything ahead of it in its stream are complete.
     pub held: f64,
-    /// What it does for most of that time.
+    /// What the thread does for most of this time.
     pub held_by: HeldBy,
-    /// When the last call but synchronisations has returned: from then on the thread is free for
-    /// other work until it wants the results.
+    /// When the last call other than a synchronisation has returned. From then on, the thread is
+    /// free for other work until it needs the results.
     pub free_after_ns: Span,
 }
 
-/// What holds the host thread.
+/// What blocks the host thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -40,7 +40,7 @@ pub enum HeldBy {
     Calls,
     /// It stages copies of pageable memory.
     Staging,
-    /// It waits inside copies of pageable memory for what is ahead of them.
+    /// It waits inside copies of pageable memory for earlier work in the stream.
     WaitingCopies,
 }
 

@@ -8,15 +8,15 @@ use crate::units::Span;
 use crate::what_if::{SEARCHED, TurningFactor};
 use serde::{Deserialize, Serialize};
 
-/// The answer to one variation of a question.
+/// The answer to one variant of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InBrief {
-    /// The answer for a whole program of `runs`, if that is known; otherwise for one run.
+    /// The answer for a whole program of `runs` runs, if it is known; otherwise for one run.
     pub answer: Answer,
     /// The answer for one run in steady state.
     pub run_answer: Answer,
-    /// The plan to choose for one run. `null`, as are its times, if no plan can be predicted.
+    /// The chosen plan for one run. This key and its times are `null` if no plan can be predicted.
     pub winner: Option<String>,
     /// Time of one run of that plan.
     pub predicted_ns: Option<Span>,
@@ -24,25 +24,25 @@ pub struct InBrief {
     pub low_ns: Option<Span>,
     /// Upper end of that range.
     pub high_ns: Option<Span>,
-    /// What bounds that plan.
+    /// What limits that plan.
     pub bottleneck: Option<Bottleneck>,
     /// Time of one run of the fastest plan on the CPU.
     pub cpu_ns: Option<Span>,
     /// Both ends of its range.
     #[serde(default)]
     pub cpu_range_ns: Option<[Span; 2]>,
-    /// Time of one run of the fastest plan that is not the CPU's alone.
+    /// Time of one run of the fastest plan that does not use the CPU alone.
     pub gpu_ns: Option<Span>,
     /// Both ends of its range.
     #[serde(default)]
     pub gpu_range_ns: Option<[Span; 2]>,
-    /// The probability that the faster one of these two is the faster one. `null` if there is only
-    /// one of them.
+    /// The probability that the one predicted to be the faster of these two plans really is. `null`
+    /// if there is only one of them.
     #[serde(default)]
     pub probability: Option<f64>,
-    /// The plan to choose for a whole program. `null` if the set-up of a plan is not known.
+    /// The chosen plan for a whole program. `null` if the set-up of a plan is unknown.
     pub program_winner: Option<String>,
-    /// First use, set-up and all runs of that plan.
+    /// Total time of that plan: first use, set-up and all runs.
     pub program_ns: Option<Span>,
 }
 
@@ -79,31 +79,31 @@ impl InBrief {
     }
 }
 
-/// The answer if something were different.
+/// The answer for a hypothetical machine or program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WhatIf {
-    /// What would be different, as `--what-if` names it.
+    /// The change, as given to `--what-if`.
     pub change: String,
     #[serde(flatten)]
     pub answer: InBrief,
-    /// The factor at which the answer for one run turns. `null` if the change scales nothing, or
+    /// The factor at which the answer for one run changes. `null` if the change scales nothing or
     /// several things, or if a side has no plan.
     pub turning: Option<Turning>,
-    /// What is assumed and was never measured.
+    /// Assumptions that have not been checked by measurements.
     pub assumptions: Vec<String>,
-    /// Why no plan can be predicted then, if none can.
+    /// Why no plan can be predicted, if none can.
     pub unknown: Option<String>,
 }
 
-/// The factor from which on the other side is faster in one run, with the plans that a break-even
-/// tries.
+/// The factor beyond which the other side is faster in one run, among the plans that the search for
+/// a break-even tries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turning {
-    /// The factor nearest to 1. `null` if the answer turns at no factor that was tried.
+    /// The factor closest to 1. `null` if the answer changes at no factor that was tried.
     pub at: Option<f64>,
-    /// The side that is faster there.
+    /// The side that is faster beyond this factor.
     pub to: Option<Answer>,
     /// The smallest and the largest factor that were tried.
     pub tried: [f64; 2],

@@ -7,49 +7,50 @@ use crate::scenario::Workload;
 use crate::search::{BreakEven, Ranking, Wins, keeps_size, largest_scaled};
 use serde::{Deserialize, Serialize};
 
-/// What was found about other sizes.
+/// The result of the search over other sizes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sizes {
-    /// At which sizes the GPU is faster.
+    /// The sizes at which the GPU is faster.
     Known(Threshold),
-    /// Why that is not known.
+    /// Why these sizes are unknown.
     Unknown(NoThreshold),
 }
 
-/// At which sizes the GPU is faster in one run, with the plans that were tried.
+/// The sizes at which the GPU is faster in one run, among the plans that were tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Threshold {
-    /// Empty if none of the plans tried on the GPU beats the CPU at any size that was tried.
+    /// The ranges of sizes in which the GPU wins. Empty if no plan tried on the GPU beats the CPU
+    /// at any size that was tried.
     pub gpu_wins: Vec<Wins>,
     /// The smallest and the largest size tried.
     pub tried: [u64; 2],
-    /// Whether only few sizes between them were tried, because plans make very many calls.
+    /// Whether only a few sizes in between were tried, because the plans make very many calls.
     pub coarse: bool,
-    /// The number of elements from which on none of the plans tried on the GPU fits into memory.
+    /// The smallest number of elements at which no plan tried on the GPU fits into memory.
     pub too_large_for_gpu: Option<u64>,
-    /// The number of elements from which on none of the plans tried on the CPU fits into memory.
+    /// The smallest number of elements at which no plan tried on the CPU fits into memory.
     pub too_large_for_cpu: Option<u64>,
-    /// The buffer whose elements are counted: the largest of those that are scaled.
+    /// The buffer whose elements are counted: the largest one that is scaled.
     pub buffer: String,
-    /// How many elements it has in the scenario.
+    /// Number of elements of this buffer in the scenario.
     pub elements: u64,
-    /// Buffers that keep their size: what tasks read whole, and results of reductions.
+    /// Buffers that keep their size: inputs that tasks read whole, and results of reductions.
     pub fixed: Vec<String>,
 }
 
-/// Why it is not known at which sizes the GPU is faster.
+/// Why the sizes at which the GPU is faster are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum NoThreshold {
-    /// At the scenario's own size, the plans that fit into memory come from a longer search than
-    /// other sizes get: without it, no plan on that side fits.
+    /// At the scenario's own size, the plans that fit into memory were found by a longer search
+    /// than is made at other sizes. Without the longer search, no plan on that side fits.
     PlansThatFit,
-    /// The plan that is faster at the scenario's own size comes from a longer search than other
-    /// sizes get: without it, the other side is faster.
+    /// The plan that is faster at the scenario's own size was found by a longer search than is made
+    /// at other sizes. Without the longer search, the other side is faster.
     FasterPlans,
 }
 

@@ -14,7 +14,7 @@ pub enum GpuError {
     NoDriver,
     #[error("the NVIDIA driver is installed, but sees no GPU")]
     NoDevice,
-    #[error("there is no GPU {wanted}: the number of GPUs is {count}, counted from 0")]
+    #[error("there is no GPU {wanted}: GPUs are numbered from 0, and the machine has {count}")]
     NoSuchDevice { wanted: usize, count: usize },
     #[error("this needs {wanted} GPUs, but only {count} are visible")]
     TooFewDevices { wanted: usize, count: usize },
@@ -43,7 +43,7 @@ pub enum GpuError {
     OwnLaunch { kernel: String, problem: String },
     #[error("{call} failed: {name}")]
     Call { call: &'static str, name: String },
-    #[error("a blocked stream was not released within {seconds} s and continued by itself")]
+    #[error("a blocked stream was not released within {seconds} s and continued on its own")]
     HeldTooLong { seconds: u64 },
     #[error("an operation on the device did not finish within {seconds} s")]
     Timeout { seconds: u64 },

@@ -104,9 +104,8 @@ impl OwnFunction {
         if threads > most {
             let [registers, _] = self.takes()?;
             return Err(unfit(format!(
-                "its block has {threads} threads, but it was compiled for blocks of {most} at \
-                 most: by `__launch_bounds__`, or by the {registers} registers that each thread \
-                 takes"
+                "its block has {threads} threads, but `__launch_bounds__` or its {registers} \
+                 registers per thread limit it to {most}"
             )));
         }
         let shared = geometry.shared_bytes;

@@ -35,7 +35,7 @@ use crate::units::Bytes;
 /// What the operating system would not give us.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
-    #[error("cannot start {threads} threads; try fewer with --threads")]
+    #[error("cannot start {threads} threads; use fewer with --threads")]
     Threads { threads: usize, source: std::io::Error },
     #[error("cannot map {bytes} of host memory")]
     Memory { bytes: Bytes, source: std::io::Error },

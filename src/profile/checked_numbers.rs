@@ -78,8 +78,8 @@ pub(super) fn knots<'de, D: Deserializer<'de>>(from: D) -> Result<Pairs, D::Erro
         |pair: &&[(f64, f64)]| (pair[1].1 - pair[0].1).abs() > STEEPEST * (pair[1].0 - pair[0].0);
     match knots.windows(2).find(is_too_steep) {
         Some(pair) => Err(D::Error::custom(format!(
-            "`knots` from {:?} to {:?} change by more than {STEEPEST:e} nanoseconds per unit of \
-             size, which is impossible",
+            "the change in `knots` from {:?} to {:?} is more than {STEEPEST:e} nanoseconds per \
+             unit of size, which is impossible",
             pair[0], pair[1]
         ))),
         None => Ok(knots),

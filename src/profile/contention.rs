@@ -294,7 +294,7 @@ impl Profile {
     /// If it was not.
     pub fn knows_refetching(&self) -> Known {
         let unknown =
-            || Unknown::new("the slowdown of H2D copies by kernels that wait in other streams");
+            || Unknown::new("the slowdown of H2D copies by kernels waiting in other streams");
         (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)
     }
 }

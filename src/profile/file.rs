@@ -65,7 +65,7 @@ impl Diagnostic for ProfileError {
             }
             Self::Content { .. } => format!("correct this, or {ANEW}"),
             Self::Unusable { .. } => {
-                "some of the samples cannot be right: look for outliers".to_owned()
+                "some of the samples must be wrong: look for outliers".to_owned()
             }
         };
         Some(Box::new(help))

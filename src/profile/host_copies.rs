@@ -48,8 +48,7 @@ impl Profile {
         let into_cache = model.into_cache.as_ref().map(|curve| part_of(curve, bytes));
         let into_cache = into_cache.map(|time| time.clamp(near, far));
         let [read, written] = since.map(|since| self.misses(by_all, own, since));
-        let what =
-            || Unknown::new("how much of its recently used memory the CPU finds in its caches");
+        let what = || Unknown::new("the CPU's cache hit rates for recently used memory");
         let (read, written) = read.zip(written).ok_or_else(what)?;
         Ok(match into_cache {
             Some(into) => near + (into - near) * read + (far - into) * written,

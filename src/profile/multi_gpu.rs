@@ -137,8 +137,8 @@ impl Profile {
             let differs = |&(_, ratio): &(&str, f64)| (ratio - 1.0).abs() > ALIKE;
             if let Some((what, ratio)) = ratios.into_iter().find(differs) {
                 return Err(Unknown::refused(format!(
-                    "plans on different GPUs: {what} on GPU {} take {ratio:.2} times as long as \
-                     on the first GPU, the only one that is calibrated in full",
+                    "plans on unequal GPUs: {what} on GPU {} take {ratio:.2} times as long as on \
+                     the first GPU, the only fully calibrated one",
                     device.0
                 )));
             }

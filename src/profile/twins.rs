@@ -88,8 +88,7 @@ impl Profile {
             again()?
         };
         let far = time(Warmth::Memory)?;
-        let what =
-            || Unknown::new("how much of its recently used memory the CPU finds in its caches");
+        let what = || Unknown::new("the CPU's cache hit rates for recently used memory");
         let misses = |since| misses_of(&self.caches.twin_misses, since);
         let kept = Bytes::new(wanted.bytes(most));
         let there = misses(shared.max(kept)).ok_or_else(what)?;

@@ -56,8 +56,8 @@ impl Why {
                  `[[kernel]]`"
             ),
             Self::OneSize => format!(
-                "{what} at one size only, and its chunks have another: add a second point \
-                 to its `[[kernel]]`"
+                "{what} at only one size, but its chunks have another: add a second point to its \
+                 `[[kernel]]`"
             ),
             Self::NotPredicted => format!("hallway cannot predict {what}"),
         }

@@ -121,7 +121,8 @@ impl Program {
             }
             CopyBy::Stream(_, Route::ToPeer) => match sides.map(|side| self.place(side)) {
                 [Place::Device(from), Place::Device(to)] if from == to => Some(
-                    "is a copy between GPUs whose source and target are on the same GPU".to_owned(),
+                    "is a copy between GPUs, but its source and target are on the same GPU"
+                        .to_owned(),
                 ),
                 [Place::Device(from), Place::Device(to)] => self
                     .no_device(from.max(to))
@@ -154,14 +155,14 @@ impl Program {
         let problem = (!fits).then(|| {
             let ends = [from, to].map(|end| self.name(end.allocation));
             format!(
-                "copies {way} from `{}` to `{}`, but these are not in host memory and on the \
-                 stream's GPU, in this order",
+                "copies {way} from `{}` to `{}`, but its host end is not in host memory or its GPU \
+                 end not on the stream's GPU",
                 ends[0], ends[1]
             )
         });
         problem.or_else(|| {
             let name = self.name(host.allocation);
-            let problem = || format!("copies `{name}`, but managed memory moves by itself");
+            let problem = || format!("copies `{name}`, but managed memory migrates by itself");
             self.place(host).is_managed().then(problem)
         })
     }

@@ -195,8 +195,8 @@ fn no_rows(rows: Rows, [from, to]: [&Slice; 2]) -> Option<String> {
     (rows[0].is_none() || rows[0] != rows[1]).then(|| {
         let [from, to] = [from.length, to.length];
         format!(
-            "rows of {row}, but a source of {from} and a target of {to} do not have the \
-                 same whole number of rows"
+            "rows of {row}, but a source of {from} and a target of {to} are not the same whole \
+             number of rows"
         )
     })
 }
@@ -217,13 +217,12 @@ fn no_kernel(step: &LibraryStep) -> Option<String> {
     }
     let halo = kernel.halo(arguments);
     if *lead > halo {
-        return Some(format!(
-            "{lead} elements before the output of `{kernel}`, which reads at most {halo}"
-        ));
+        return Some(format!("a `lead` of {lead} elements for `{kernel}`, whose halo is {halo}"));
     }
     let (output, grain) = (step.output.length.as_f32_count(), kernel.grain(arguments));
     let misfit = |what: &str, found: u64, wanted: String| {
-        Some(format!("{found} elements as {what} of `{kernel}`, which needs {wanted}"))
+        let ending = if found == 1 { "" } else { "s" };
+        Some(format!("{found} element{ending} as {what} of `{kernel}`, which needs {wanted}"))
     };
     let results = kernel.results(arguments);
     let least = match kernel.shape() {

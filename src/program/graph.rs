@@ -158,7 +158,7 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
         return Err("calls by several host threads cannot be captured".to_owned());
     }
     if program.devices() > 1 {
-        return Err("graphs over several GPUs are not calibrated".to_owned());
+        return Err("graphs across several GPUs are not calibrated".to_owned());
     }
     let waits = |call: &Call| matches!(call.awaited(), Some(Awaited::Stream(_)));
     let end = program.body.iter().position(waits).unwrap_or(program.body.len());

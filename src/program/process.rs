@@ -21,12 +21,12 @@ words! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum ProcessState {
-        /// It has not, so it pays for a CUDA context, for loading its kernels, for the first launch
-        /// of each, and for the first touch of memory.
+        /// The process has not used the GPU. It pays for a CUDA context, for loading its kernels,
+        /// for the first launch of each kernel, and for the first touch of memory.
         #[default]
         New = "new",
-        /// It has, so the context exists, the kernels have been loaded and launched, and the
-        /// buffers in host memory have been touched. Set-up is still paid for.
+        /// The process has used the GPU: the context exists, the kernels have been loaded and
+        /// launched, and the buffers in host memory have been touched. It still pays for set-up.
         Running = "running",
     }
 }

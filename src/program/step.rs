@@ -214,7 +214,7 @@ impl OwnStep {
             return Some(format!("`{number}` of `{name}`, which is not a finite number"));
         }
         if let Some(problem) = self.geometry.as_ref().and_then(Geometry::problem) {
-            return Some(format!("a launch of `{name}` that is impossible on any GPU: {problem}"));
+            return Some(format!("a launch of `{name}` that no GPU can run: {problem}"));
         }
         let is_there = |parameter: &Parameter| match *parameter {
             Parameter::Reads(at) => at < self.reads.len(),

@@ -117,7 +117,7 @@ fn start() {
         let _ = output.block(COSTS, &costs(&text));
     }
     if device_only {
-        note(&mut output, Note::DeviceOnly, "no calls, as asked");
+        note(&mut output, Note::DeviceOnly, "no calls, as requested");
     } else if subscriber.is_none() {
         let why =
             "another tool, such as a profiler, already uses CUPTI's callbacks in this process";
@@ -126,7 +126,7 @@ fn start() {
     let asked = is_set("HALLWAY_RECORD_DIGEST");
     let digests = asked && digests::can_be_taken();
     if asked && !digests {
-        note(&mut output, Note::Partly, "no digests: process_vm_readv is not permitted here");
+        note(&mut output, Note::Partly, "no digests: process_vm_readv is not permitted");
     }
     let recorder = RECORDER.get_or_init(|| Recorder {
         cupti,
@@ -153,7 +153,7 @@ fn start() {
     let name = std::thread::Builder::new().name("hallway".into());
     let started = name.spawn(move || recorder.flush_until(limit));
     if let Err(error) = started {
-        recorder.sink.fail(&format!("no thread could be started: {error}"));
+        recorder.sink.fail(&format!("cannot start a thread: {error}"));
     }
 }
 
@@ -175,7 +175,7 @@ fn find() -> Result<(Cupti, Option<Subscriber>), (Note, String)> {
     );
     for cupti in Cupti::candidates() {
         if cupti.version() < OLDEST {
-            let text = "is older than CUPTI of CUDA 11.8, whose records are other ones";
+            let text = "is older than the CUPTI of CUDA 11.8, and its records differ";
             why = (Note::NoCupti, format!("{} {text}", cupti.name));
             continue;
         }
@@ -242,7 +242,8 @@ impl Recorder {
         if let Some(code) = problem {
             let kind = if FORBIDDEN.contains(&code) { Note::Forbidden } else { Note::Partly };
             let why = self.cupti.explain(code);
-            self.sink.note(kind, &format!("CUPTI does not record all that GPUs do: {why}"));
+            self.sink
+                .note(kind, &format!("CUPTI does not record everything that the GPUs do: {why}"));
         }
     }
 

@@ -14,27 +14,27 @@ use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// Advice on one program, with where it comes from.
+/// Advice on one program, and its basis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AdviceReport {
-    /// Where the predictions come from.
+    /// The profile behind the predictions.
     pub profile: Origin,
     /// Seed for the random draws behind the ranges.
     pub seed: u64,
     /// Number of random draws behind the ranges.
     pub draws: usize,
-    /// The scenario, or the trace.
+    /// Name of the scenario or trace.
     pub name: String,
-    /// The program of the scenario.
+    /// Name of the program in the scenario.
     pub program: String,
-    /// Other programs of the scenario.
+    /// Names of the scenario's other programs.
     pub others: Vec<String>,
-    /// How long the pass took that was recorded. `null` for a scenario.
+    /// Time of the recorded pass. `null` for a scenario.
     pub recorded_ns: Option<Span>,
-    /// The GPU that it was recorded on. `null` if that is not known.
+    /// The GPU that the pass was recorded on. `null` if it is unknown.
     pub recorded_on: Option<String>,
-    /// What would help.
+    /// The advice.
     pub advice: Advice,
 }
 
@@ -76,7 +76,7 @@ impl AdviceReport {
     fn head(&self) -> String {
         let Advice { today, breakdown, calls, .. } = &self.advice;
         let recorded = match self.recorded_ns {
-            Some(recorded) => format!("; {recorded} was recorded"),
+            Some(recorded) => format!("; the recording took {recorded}"),
             None => String::new(),
         };
         format!(
@@ -94,16 +94,16 @@ impl AdviceReport {
         let gpu = &self.profile.gpu;
         if let Some(other) = self.recorded_on.as_ref().filter(|other| *other != gpu) {
             return format!(
-                "Recorded on {other}, but predicted for {gpu}. For your own machine, calibrate it \
-                 (`hallway calibrate`), or fit a profile to the trace: `hallway import --table`, \
-                 then `hallway fit --like`.\n"
+                "Recorded on {other}, but predicted for {gpu}. To predict for your own machine, \
+                 calibrate it (`hallway calibrate`), or fit a profile to the trace: `hallway \
+                 import --table`, then `hallway fit --like`.\n"
             );
         }
         let high = self.advice.today.high_ns.nanos_f64();
         match self.recorded_ns {
             Some(recorded) if recorded.nanos_f64() > BEYOND * high => {
-                "The recording took longer: first uses, memory that is new and the profiler's own \
-                 time are not predicted.\n"
+                "The recording took longer: first use, new memory and profiler overhead are not \
+                 predicted.\n"
                     .to_owned()
             }
             _ => String::new(),
@@ -115,16 +115,16 @@ impl AdviceReport {
             [] => String::new(),
             others => {
                 let also = plural(others.len() as u64, "other program");
-                format!(" The file has {also}: `--program NAME`.")
+                format!(" The file has {also}: choose one with `--program NAME`.")
             }
         };
-        let more = if details { "" } else { " More, and how to write it: `--details`." };
+        let more = if details { "" } else { " Details, with code: `--details`." };
         let proof = match self.advice.today_measured_ns {
             Some(_) => "",
-            None => " To run them on this machine: `--verify`.",
+            None => " To run them on this machine's GPU: `--verify`.",
         };
         format!(
-            "\nPredicted for {}, each change by itself. Ranges are from {} draws.\
+            "\nPredicted for {}, each change on its own. Ranges come from {} draws.\
              {proof}{others}{more}\n",
             self.profile.gpu, self.draws
         )
@@ -141,7 +141,7 @@ impl AdviceReport {
             for condition in &change.conditions {
                 let _ = writeln!(text, "- only if {condition}");
             }
-            let _ = writeln!(text, "- takes {}", needs(&change.takes));
+            let _ = writeln!(text, "- needs {}", needs(&change.takes));
         }
         text
     }
@@ -164,7 +164,7 @@ fn where_it_goes(of: &Breakdown, pass: Span) -> String {
         parts.into_iter().filter(|part| part.0 > Span::ZERO).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.0));
     let said = parts.into_iter().map(|(span, what)| format!("{what} {span} ({})", share(span)));
-    format!("Where it goes: {}.", joined(said, "; "))
+    format!("Where the time goes: {}.", joined(said, "; "))
 }
 
 fn changes(advice: &Advice, details: bool, width: Option<usize>) -> String {
@@ -173,11 +173,11 @@ fn changes(advice: &Advice, details: bool, width: Option<usize>) -> String {
         let idle = breakdown.idle_ns.nanos_f64() / today.predicted_ns.nanos_f64().max(1.0);
         let said = match idle {
             MOSTLY.. => {
-                " The host's own work takes most of the time, and no other calls would save that."
+                " Most of the time is the host's own work, which no change to the calls would save."
             }
             _ => "",
         };
-        return folded(&format!("No change gains 1% or more by itself.{said}\n"), width);
+        return folded(&format!("No change gains 1% or more on its own.{said}\n"), width);
     }
     let shown = if details { advice.changes.len() } else { SHOWN };
     let rows = advice.changes.iter().take(shown);
@@ -189,10 +189,10 @@ fn changes(advice: &Advice, details: bool, width: Option<usize>) -> String {
         Some(_) => table.with(Column::number("measured"), measured),
         None => table,
     };
-    let table = table.with(Column::words("takes"), |change| taken(&change.takes)).text(width);
+    let table = table.with(Column::words("needs"), |change| taken(&change.takes)).text(width);
     match advice.changes.len().saturating_sub(shown) {
         0 => table,
-        rest => format!("{table}{} more: `--details`\n", plural(rest as u64, "change")),
+        rest => format!("{table}{} not shown: `--details`\n", plural(rest as u64, "change")),
     }
 }
 
@@ -243,7 +243,7 @@ fn together(best: &Combination) -> String {
         best.steps.iter().map(|step| format!("{} ({})", step.remedy, step.time.predicted_ns));
     let last = best.steps.last().expect("a combination has steps");
     format!(
-        "Best together: {}: {}, {} times as fast{}. Takes {}.\n{}",
+        "Best together: {}: {}, {} times as fast{}. Needs {}.\n{}",
         joined(steps, " + "),
         timed(&last.time),
         factor(last),
@@ -257,8 +257,8 @@ fn together(best: &Combination) -> String {
 fn left(best: &Combination) -> String {
     let last = best.steps.last().expect("a combination has steps");
     format!(
-        "Then: {} In any order, these calls take at least {}.\n",
-        where_it_goes(&best.breakdown, last.time.predicted_ns).replace("Where it goes: ", ""),
+        "After that: {} In any order, these calls take at least {}.\n",
+        where_it_goes(&best.breakdown, last.time.predicted_ns).replace("Where the time goes: ", ""),
         best.least_ns
     )
 }
@@ -295,7 +295,7 @@ fn no_help(advice: &Advice, details: bool) -> String {
     match found.len().saturating_sub(shown) {
         _ if text.is_empty() => text,
         0 => format!("\nDoes not help:\n{text}"),
-        rest => format!("\nDoes not help (and {rest} more, `--details`):\n{text}"),
+        rest => format!("\nDoes not help ({rest} more: `--details`):\n{text}"),
     }
 }
 
@@ -305,7 +305,7 @@ fn places(change: &Change) -> String {
         let bytes = place.bytes.map_or_else(String::new, |bytes| format!(" of {bytes}"));
         let calls = match place.times {
             1 => format!("call {}", place.call),
-            times => format!("{times} calls, the first is call {}", place.call),
+            times => format!("{times} calls, first call {}", place.call),
         };
         format!("`{}`{memory}{bytes} ({calls})", place.function)
     });

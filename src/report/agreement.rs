@@ -28,13 +28,13 @@ pub fn agreement(found: &Agreement, most: usize, width: Option<usize>) -> String
             .with(Column::number("95% interval").if_room(1), |pair| {
                 format!("\u{b1} {}", significant(narrower(pair)))
             })
-            .with(Column::number("times as far"), |pair| {
+            .with(Column::number("/ interval"), |pair| {
                 or_dash((narrower(pair) > 0.0).then(|| format!("{:.1}", pair.distance())))
             })
             .text(width);
     }
     if changed.len() > most {
-        text += &format!("and {} more; --all shows them\n", changed.len() - most);
+        text += &format!("{} more; `--all` shows them\n", changed.len() - most);
     }
     let share = if_known(found.share(), |share| {
         format!("; {} agree within their 95% intervals", fine_percent(share))

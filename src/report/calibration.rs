@@ -24,7 +24,7 @@ pub fn calibration(profile: &Profile, width: Option<usize>) -> String {
             .with(Column::number("takes").if_room(2), |(_, curve)| {
                 Span::from_nanos_f64(curve.knots[0].1.max(0.0))
             })
-            .with(Column::number("large ones at"), |(_, curve)| {
+            .with(Column::number("at large sizes"), |(_, curve)| {
                 let slope = curve.slope().filter(|&slope| slope > 0.0);
                 or_dash(slope.map(|slope| Bandwidth::from_bytes_per_second(1e9 / slope)))
             })

@@ -20,51 +20,51 @@ use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Everything that is said about some scenarios on one machine.
+/// The evaluation of one or more scenarios on one machine.
 ///
-/// These names are the keys of the JSON form; they are stable. Times end in
-/// `_ns` and are whole nanoseconds; shares go from 0 to 1. Every key is always there: what is
-/// not known, or does not apply, is `null` and never a number.
+/// The keys are stable. Times are whole nanoseconds, and their keys end in `_ns`; shares are
+/// between 0 and 1. Values that are unknown or do not apply are `null`, never a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
-    /// The profile that predictions are made from.
+    /// The profile behind the predictions.
     pub profile: Origin,
-    /// Seed of the simulated draws behind every range.
+    /// Seed for the simulated draws behind the ranges.
     pub seed: u64,
-    /// Number of simulated draws behind every range.
+    /// Number of simulated draws behind the ranges.
     pub draws: usize,
-    /// How predictions did where plans were tried on this machine. `null` if none were.
+    /// Accuracy of the predictions in the trials of the calibration. `null` if there were no
+    /// trials.
     pub ranges: Option<RangesTried>,
-    /// How many measured times the ranges held. `null` if nothing was tried on this machine.
+    /// How many measured times were within their ranges. `null` if no plan was run on this machine.
     pub ranges_held: Option<RangesHeld>,
-    /// How much the rates of large copies differed between the two passes of the calibration.
-    /// `null` if they agreed: otherwise something else used the link.
+    /// How much the rates of large copies differed between the two passes of the calibration,
+    /// because something else used the link. `null` if the two passes agreed.
     pub unsteady_link: Option<UnsteadyLink>,
-    /// The time that a new process takes to create a context on the GPU. It is in every
-    /// `first_use_ns` of a plan on the GPU whose process has not used it before.
+    /// Time that a new process takes to create a context on the GPU. It is included in
+    /// `first_use_ns` of every plan that uses the GPU in a new process.
     pub context_ns: Option<Span>,
-    /// Whether that time was measured in processes of their own. Otherwise it is of a context
-    /// created next to the calibrator's, which takes less time.
+    /// Whether `context_ns` was measured in new processes. Otherwise, it is the time of creating a
+    /// second context in the calibrating process, which is shorter.
     pub context_in_new_process: bool,
-    /// The scenarios, in the order in which they were named, each in its parts.
+    /// The scenarios, in the order given. A scenario can have several parts.
     pub scenarios: Vec<Assessment>,
-    /// How they compare with an earlier evaluation, if one was named.
+    /// The comparison with an earlier evaluation. `null` if none was given.
     pub gate: Option<Gate>,
 }
 
-/// How predictions and ranges did in the trials of the calibration: small random plans, predicted
-/// and run.
+/// Accuracy of the predictions and ranges in the trials of the calibration: small random plans that
+/// were predicted and run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RangesTried {
-    /// The number of trials.
+    /// Number of trials.
     pub trials: usize,
     /// Median error of the predictions, as a share of the measured time.
     pub median_error: f64,
-    /// The error that 95% of the trials stayed below.
+    /// 95th percentile of the errors, as a share of the measured time.
     pub p95_error: f64,
-    /// The share of trials whose measured time was in the predicted range.
+    /// Share of trials whose measured time was within the predicted range.
     pub in_range: f64,
 }
 
@@ -216,8 +216,8 @@ impl Evaluation {
             format!(" with {}", plural(threads as u64, "thread"))
         });
         let text = format!(
-            "Not your CPU: the measured host's {cpu}{threads}. A scenario can state your CPU's \
-             times (`cpu`).\n"
+            "CPU times are for the calibrated host's {cpu}{threads}, not yours. A scenario can \
+             state times for your CPU (`cpu`).\n"
         );
         folded(&text, width)
     }
@@ -292,7 +292,7 @@ fn overview(parts: &[Assessment], width: Option<usize>) -> String {
         [one, other] => format!("{one} and {other} compute different results:"),
         _ => format!("The programs compute {} different results:", parts.len()),
     };
-    let why = why + " each has its own answer.\n";
+    let why = why + " each gets its own answer.\n";
     format!("{}\n{}{}", title(&parts[0], width), folded(&why, width), joined(answers, "\n"))
 }
 
@@ -301,9 +301,9 @@ pub(super) fn ranges(draws: usize, trials: usize, model_error: Option<f64>) -> S
     let widened = match model_error {
         _ if trials > 0 => format!(", widened by {}", plural(trials as u64, "calibration trial")),
         Some(error) => {
-            format!(", widened by {}: no plan was tried on this machine", percent(error))
+            format!(", widened by {}: no plan has been run on this machine", percent(error))
         }
-        None => ": no plan was tried on this machine, so they are too narrow".to_owned(),
+        None => ": no plan has been run on this machine, so they are too narrow".to_owned(),
     };
     format!("Ranges   the middle 90% of {}{widened}", plural(draws as u64, "simulated draw"))
 }

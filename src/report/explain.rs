@@ -81,7 +81,7 @@ pub fn explain(
 /// What a plan was predicted to take that is explained because it is the one to choose, of all or
 /// of those on the GPU.
 pub fn prediction(chosen: &Ranked, of_gpu: bool) -> String {
-    let of = if of_gpu { "The fastest plan on the GPU" } else { "The chosen plan" };
+    let of = if of_gpu { "The fastest plan on the GPU" } else { "The recommended plan" };
     format!("{of}, predicted to take {} per run:\n\n", predicted(chosen))
 }
 

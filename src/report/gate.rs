@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-/// What makes a comparison with an earlier evaluation fail.
+/// The conditions that make a comparison with an earlier evaluation fail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
@@ -37,29 +37,30 @@ pub struct Gate {
     pub only_before: Vec<String>,
     /// Scenarios that are only in this evaluation.
     pub only_now: Vec<String>,
-    /// Differences in what was asked, in words: another machine, or other numbers of runs.
+    /// Differences between the two questions, in words, such as a different machine or number of
+    /// runs.
     pub differences: Vec<String>,
     /// All failures, in words. Empty if there are none.
     pub failures: Vec<String>,
 }
 
-/// A scenario before and now.
+/// A scenario in the earlier evaluation and in this one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
-    /// Its name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// Time of a run of the fastest plan, before.
+    /// Time of a run of the fastest plan before.
     pub before_ns: Option<Span>,
-    /// Time of a run of the fastest plan, now.
+    /// Time of a run of the fastest plan now.
     pub now_ns: Option<Span>,
     /// Name of the fastest plan before.
     pub plan_before: Option<String>,
     /// Name of the fastest plan now.
     pub plan_now: Option<String>,
-    /// The verdict for all runs, before.
+    /// The verdict for all runs before.
     pub verdict_before: Answer,
-    /// The verdict for all runs, now.
+    /// The verdict for all runs now.
     pub verdict_now: Answer,
     /// Its failures, in words. Empty if there are none.
     pub failures: Vec<String>,

@@ -20,7 +20,7 @@ pub fn library(width: Option<usize>) -> String {
         .with(Column::number("flop per element").if_room(1), of_elements);
     let notes = [
         "",
-        "Arguments show their defaults, which are also used for the floating-point operations.",
+        "Arguments show their defaults, which the flop counts also assume.",
         "Inputs that are read whole (\"all of\") are not counted in the bytes.",
     ];
     let by_elements = quoted(Kernel::ALL.into_iter().filter(|one| one.goes_by_elements()));

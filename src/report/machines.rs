@@ -29,7 +29,7 @@ pub struct Machine {
     pub name: String,
     /// Its profile.
     pub profile: Origin,
-    /// Price of an hour, in the currency of `--price`.
+    /// Hourly price, in the currency of `--price`.
     pub price_per_hour: Option<f64>,
 }
 
@@ -37,7 +37,7 @@ pub struct Machine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideBySide {
-    /// Its name.
+    /// Name of the scenario.
     pub scenario: String,
     /// Its question.
     pub question: String,
@@ -48,7 +48,7 @@ pub struct SideBySide {
     /// The machine with the shortest total time; if a total is unknown, the machine with the
     /// fastest single run.
     pub fastest: Option<String>,
-    /// The machine on which all runs together cost least. `null` without prices.
+    /// The machine on which all runs together cost the least. `null` without prices.
     pub cheapest: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct SideBySide {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OnMachine {
-    /// Its name.
+    /// Name of the machine.
     pub machine: String,
     #[serde(flatten)]
     pub answer: InBrief,
@@ -101,7 +101,7 @@ impl SideBySide {
         self.cheapest.as_ref()?;
         let without = self.answers.iter().filter(|one| one.cost.is_none());
         let names = quoted(without.map(|one| &one.machine)).join(", ");
-        let what = "without a price or a predicted time";
+        let what = "no price or no predicted time";
         (!names.is_empty()).then(|| format!("Not compared by cost ({what}): {names}."))
     }
 

@@ -15,7 +15,7 @@ pub struct Origin {
     pub path: String,
     /// Name of the GPU.
     pub gpu: String,
-    /// Whether this is another GPU than the measured one, described by its data sheet.
+    /// Whether the GPU is not the measured one, but one that is described by its data sheet.
     #[serde(default)]
     pub by_data_sheet: bool,
     /// Speed and width of the link to the host.
@@ -33,14 +33,15 @@ pub struct Origin {
     /// How much of the machine the calibration measured.
     #[serde(default)]
     pub extent: CalibrationExtent,
-    /// Number of measurements that were taken while the device's clocks were not as usual, and the
-    /// total number. `null` if clocks were not monitored.
+    /// Number of measurements taken at unusual device clocks, and the total number. `null` if
+    /// clocks were not monitored.
     pub disturbed: Option<(usize, usize)>,
-    /// How predictions did for the plans that were run on this machine. `null` if none were scored.
+    /// Errors of the predictions for plans that were run on this machine. `null` if none were
+    /// scored.
     #[serde(default)]
     pub scored: Option<ErrorFigures>,
-    /// Error of predictions on machines where plans were tested, as a share. `null` if plans were
-    /// tested on this machine, or if the error is unknown.
+    /// Relative error of predictions on other machines, where plans were tested. `null` if plans
+    /// were tested on this machine, or if the error is unknown.
     #[serde(default)]
     pub model_error: Option<f64>,
     /// Profiles of other machines from which costs were borrowed.

@@ -46,9 +46,9 @@ impl Assessment {
         let ties = shown.iter().any(|plan| plan.ties_with_fastest);
         let marked = marked.map(|plan| {
             let whose = if plan.side == Side::Cpu { "CPU" } else { "GPU" };
-            format!("* the simplest of the {whose}'s plans that tie")
+            format!("** simplest of the {whose} plans that tie")
         });
-        let ties = ties.then(|| "tie: too close to call between it and plan 1".to_owned());
+        let ties = ties.then(|| "tie: too close to plan 1 to call".to_owned());
         let said = joined(marked.into_iter().chain(ties), "; ");
         if said.is_empty() { said } else { said + "\n" }
     }
@@ -72,7 +72,7 @@ impl Assessment {
                 ..0.001 => "less than 0.1%".to_owned(),
                 gain => fine_percent(gain),
             };
-            format!("; * named as the simplest; the fastest {with} gains {gain}")
+            format!("; * recommended as the simplest; the fastest plan {with} saves {gain}")
         });
         format!("ranked by the time of {runs}{star}\n")
     }
@@ -112,7 +112,7 @@ fn table_of_programs(one: &Assessment, plans: &[&AssessedPlan], width: Option<us
         .with(Column::number("#"), |plan| one.program_rank_of(plan))
         .with(Column::words("plan"), |plan| &plan.plan)
         .with(Column::number(&plural(one.runs, "run")), |plan| or_unknown(plan.program_ns))
-        .with(Column::number("their range").if_folded(1), |plan| {
+        .with(Column::number("range").if_folded(1), |plan| {
             let ends = plan.program_low_ns.zip(plan.program_high_ns);
             or_dash(ends.map(|(low, high)| range(low, high)))
         })

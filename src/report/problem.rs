@@ -22,7 +22,7 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// Its place, if it is at one place in a file.
+    /// Its position, if it is at one position in a file.
     pub place: Option<FilePosition>,
 }
 
@@ -35,13 +35,13 @@ pub enum ProblemKind {
     Usage,
     /// A file or a value is wrong, or a file cannot be written.
     Input,
-    /// There is no answer to what was asked.
+    /// The question has no answer.
     Unanswered,
     /// The command needs a GPU or a part of CUDA that is missing.
     NoGpu,
     /// The GPU or the machine failed.
     Machine,
-    /// A signal ended the command.
+    /// The command was interrupted by a signal.
     Interrupted,
 }
 
@@ -59,15 +59,15 @@ impl ProblemKind {
     }
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilePosition {
     /// Path of the file, as given.
     pub file: String,
-    /// Counted from 1.
+    /// Line number, counted from 1.
     pub line: usize,
-    /// In characters, counted from 1. `null` if only the line is known.
+    /// Column in characters, counted from 1. `null` if only the line is known.
     pub column: Option<usize>,
 }
 

@@ -29,7 +29,7 @@ pub fn sureness(profile: &Profile) -> String {
     }
     let all: Vec<f64> = of_kinds.values().flatten().copied().collect();
     let Some(middle) = median(&all) else {
-        return "Unknown: intervals of the parameters, which need a calibration in two passes."
+        return "The parameters have no intervals: these need a calibration in two passes."
             .to_owned();
     };
     let medians = of_kinds.into_iter().filter_map(|(kind, shares)| Some((kind, median(&shares)?)));
@@ -49,9 +49,9 @@ pub fn sureness(profile: &Profile) -> String {
     )
 }
 
-/// By how much the rates of large copies differed between the two passes of a calibration, as
-/// shares of the rates: something else used the link meanwhile, and predictions of copies are no
-/// better.
+/// How much the rates of large copies differed between the two passes of a calibration, as shares
+/// of the rates. Something else used the link during the calibration, so predictions of copies may
+/// be off by as much.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnsteadyLink {
@@ -83,7 +83,7 @@ impl UnsteadyLink {
     /// What was seen, and what to do.
     pub fn sentence(self) -> String {
         format!(
-            "H2D known to \u{b1}{}, D2H to \u{b1}{}: it was busy, calibrate again",
+            "H2D known to \u{b1}{}, D2H to \u{b1}{}: the link was busy; calibrate again",
             percent(self.h2d),
             percent(self.d2h)
         )
@@ -109,15 +109,16 @@ pub(super) fn kind_name(section: &str) -> &str {
     }
 }
 
-/// How many of the times that were measured on a machine lie in their predicted ranges.
+/// How many of the times measured on a machine are within their predicted ranges.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RangesHeld {
-    /// Their share.
+    /// Share of the measured times that are within their ranges.
     pub share: f64,
-    /// How many times were measured.
+    /// Number of measured times.
     pub tries: usize,
-    /// Whether these are trials of the calibration, rather than runs of a verification.
+    /// True if the times are from trials of the calibration, false if they are from runs of
+    /// `verify`.
     pub of_trials: bool,
 }
 
@@ -159,9 +160,9 @@ impl RangesHeld {
         let (held, aim) = (percent(self.share), percent(COVERAGE));
         let tries = plural(self.tries as u64, what);
         if self.widening() == 1.0 {
-            format!("Ranges held {held} of {tries} (aim {aim})")
+            format!("Ranges contained {held} of {tries} (target: {aim})")
         } else {
-            format!("Ranges hold {aim} of {tries} ({held} before widening)")
+            format!("Ranges contain {aim} of {tries} ({held} before widening)")
         }
     }
 }

@@ -30,18 +30,18 @@ pub struct SweepReport {
     pub draws: usize,
     /// Number of calibration trials that set the width of the ranges.
     pub trials: usize,
-    /// The parts of the values that are included, if several processes share a sweep. `null`: all
-    /// values.
+    /// The parts of the sweep that are included, if several processes share it. `null` if all
+    /// values are included.
     pub parts: Option<Parts>,
     /// One sweep per scenario, in the order given.
     pub sweeps: Vec<Sweeping>,
 }
 
-/// A selection of the parts of a sweep.
+/// Some of the parts of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Parts {
-    /// Their numbers, counted from 1.
+    /// Numbers of these parts, counted from 1.
     pub numbers: BTreeSet<usize>,
     /// Total number of parts.
     pub of: usize,
@@ -62,7 +62,7 @@ pub enum Unit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweeping {
-    /// Its name.
+    /// Name of the scenario.
     pub scenario: String,
     /// Its question.
     pub question: String,
@@ -72,21 +72,22 @@ pub struct Sweeping {
     pub key: String,
     /// The unit of its values.
     pub unit: Unit,
-    /// What the number counts, such as ``elements of `x` ``. `null`: as the key says.
+    /// What the number counts, such as ``elements of `x` ``. `null` if the key says it.
     pub counted: Option<String>,
     /// Number of elements in a row, if elements are swept and tasks process whole rows.
     pub row: Option<u64>,
     /// The value in the scenario, if it has one.
     pub here: Option<Setting>,
-    /// True if times are totals with first use and set-up; false if they are of a single run.
+    /// True if times are totals, including first use and set-up; false if they are for a single
+    /// run.
     pub of_programs: bool,
     /// All values, including those of other parts.
     pub values: Vec<Setting>,
     /// The answer at each value.
     pub points: Vec<SweptPoint>,
-    /// The changes of the winner between two values.
+    /// The places between two values where the winner changes.
     pub turns: Vec<Turn>,
-    /// The values at which the GPU wins. Empty if it wins at none that was tried.
+    /// The ranges of values in which the GPU wins. Empty if it wins at no value that was tried.
     pub gpu_wins: Vec<Wins>,
 }
 
@@ -102,23 +103,23 @@ pub struct SweptPoint {
     pub cpu: Option<SideTime>,
     /// The chosen plan among those that use a GPU.
     pub gpu: Option<SideTime>,
-    /// Why a side, or both, cannot be predicted, if so.
+    /// Why one or both sides cannot be predicted. `null` if both can.
     pub unknown: Option<String>,
 }
 
-/// A plan of one side, with the time that is compared.
+/// A plan on one side, and the time that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SideTime {
     /// Name of the plan.
     pub plan: String,
-    /// Its time.
+    /// Predicted time.
     pub predicted_ns: Span,
     /// Lower end of the predicted range.
     pub low_ns: Span,
     /// Upper end of that range.
     pub high_ns: Span,
-    /// What limits a run of the plan. `null` if that was not looked for.
+    /// What limits a run of the plan. `null` if this was not determined.
     pub bottleneck: Option<Bottleneck>,
 }
 
@@ -190,14 +191,14 @@ impl Sweeping {
         let known: Vec<&SweptPoint> =
             self.points.iter().filter(|point| point.cpu.is_some() && point.gpu.is_some()).collect();
         let (Some(first), Some(last)) = (known.first(), known.last()) else {
-            return "There is nothing to compare: at no value have both sides a plan.".to_owned();
+            return "There is nothing to compare: no value has a plan on both sides.".to_owned();
         };
         let [from, to] = [first, last].map(|point| self.unit.say(point.value.0));
         let say = |value: f64| self.unit.say(value);
         let stretches: Option<Vec<String>> =
             self.gpu_wins.iter().map(|wins| stretch(wins, &say)).collect();
         let is_all = known.len() == self.points.len();
-        let both = if is_all { "" } else { " at which both sides have a plan" };
+        let both = if is_all { "" } else { " with plans on both sides" };
         let tried = match known.len() {
             1 => format!("the only value tried{both}, {from}{noun}"),
             _ => format!("value tried{both}, from {from} to {to}{noun}"),

@@ -34,8 +34,8 @@ pub fn imported(trace: &Trace, pass: Option<&Pass>, spelled: &Spelled) -> String
     let asked = spelled.asked.len() as u64;
     let _ = writeln!(
         text,
-        "Imported: {} on the GPU; as recorded, they took {}. Copies and calls will cost what they \
-         cost on the machine of the profile",
+        "Imported: {} on the GPU, which took {} when recorded. Evaluation uses the profile's costs \
+         for copies and calls.",
         plural(asked, "operation"),
         spelled.recorded
     );
@@ -54,7 +54,7 @@ pub fn account(
         text += &folded(&format!("{}\n", the_loop(pass)), width);
     }
     let what = match pass {
-        Some(pass) => format!("Pass {}, the one of median time, takes", pass.steady + 1),
+        Some(pass) => format!("Pass {}, the one with the median time, takes", pass.steady + 1),
         None => "The trace takes".to_owned(),
     };
     text += &folded(&format!("\n{what} {}{}", where_it_goes(account), idleness(account)), width);
@@ -69,7 +69,7 @@ pub fn account(
             _ => format!("{left} of it not"),
         };
         let said = format!(
-            "\nTogether, copies between host and GPU take {copied}, {open} hidden behind \
+            "\nIn total, copies between host and GPU take {copied}, {open} hidden behind \
              kernels.{}\n",
             at_most(account, left)
         );
@@ -78,8 +78,7 @@ pub fn account(
     text += &folded(&sent_again(trace), width);
     if let Some(range) = &trace.origin.part {
         let said = format!(
-            "\nOnly what happened in ranges `{range}` was recorded. Between them, host and GPU \
-             seem to do nothing.\n"
+            "\nOnly ranges named `{range}` were recorded. Between them, host and GPU appear idle.\n"
         );
         text += &folded(&said, width);
     }
@@ -96,17 +95,18 @@ fn sent_again(trace: &Trace) -> String {
     match again {
         0 => String::new(),
         _ => format!(
-            "\nOf the {} to the GPU in the whole trace, {again} sent bytes that had been sent \
-             before ({bytes_again}).\n",
+            "\nOf the {} to the GPU in the whole trace, {again} sent bytes that had already been \
+             sent ({bytes_again}).\n",
             plural(copies as u64, "copy")
         ),
     }
 }
 
 /// What is not known without the host's calls, and how to learn it.
-const WITHOUT_CALLS: &str = "\nThe trace has no calls of the host, so it is not known what \
-     the host did, and why copies were not hidden. Record the program again with its calls: \
-     `hallway record` without --device-only, and with no other profiler in the process.\n";
+const WITHOUT_CALLS: &str = "\nThe trace has no host calls, so it does not show what the host did \
+                             or why copies were not hidden. Record the program again with its \
+                             calls: `hallway record` without --device-only, and with no other \
+                             profiler in the process.\n";
 
 /// Waits that are missing, as far as the trace has addresses.
 fn races(trace: &Trace) -> String {
@@ -117,20 +117,20 @@ fn races(trace: &Trace) -> String {
             true => ("Missing wait", "one of them writes"),
             false => (
                 "Possibly a missing wait",
-                "this is a fault if the kernel writes, and if neither stream waits for the default \
-                 one",
+                "a race if the kernel writes and neither stream waits for the default stream",
             ),
         };
         let _ = writeln!(
             text,
-            "{word}: nothing orders {one} and {other}, which use the same memory: {why} ({}).",
+            "{word}: nothing orders the {one} and the {other}, which use the same memory: {why} \
+             ({}).",
             often(race.times as u64)
         );
     }
     for early in trace.early_changes() {
         let _ = writeln!(
             text,
-            "Missing wait: the host changes the source of {} before it has waited for the copy \
+            "Missing wait: the host changes the source of the {} before it has waited for the copy \
              ({}).",
             trace.named(early.copy),
             often(early.times as u64)
@@ -156,7 +156,7 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
     let change = match gains {
         GAINS.. => format!(
             "Change: pin the host memory (`pin_memory()` and `non_blocking=True`, or \
-             `cudaHostAlloc`). It would take {after} instead of {before}"
+             `cudaHostAlloc`). That would take {after} instead of {before}"
         ),
         _ => format!("Pinned memory would gain nothing: {after} instead of {before}"),
     };
@@ -166,16 +166,16 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
     let may_be_new = matches!(copies, Pageable::Took(time) if time * 2 > missing);
     let rest = match longer {
         FAR_LONGER.. if may_be_new => format!(
-            " Recorded were {recorded}, {} times as long: copies to new memory, whose pages nobody \
-             has touched, take that long. Copy into the same memory again.",
+            " The recording took {recorded}, {} times as long, as copies to new memory do, whose \
+             pages have not been touched. Reuse the same memory instead.",
             times(longer)
         ),
-        _ => format!(" {recorded} was recorded."),
+        _ => format!(" The recording took {recorded}."),
     };
     let memory = match copies {
-        Pageable::Took(_) => "with memory that was used before, and ",
+        Pageable::Took(_) => "with memory that has been used before, and ",
         Pageable::Known { some_to_new: true } => {
-            "the change with memory that is used again instead of new memory, and "
+            "the change with reused instead of new memory, and "
         }
         Pageable::Known { some_to_new: false } => "",
     };
@@ -186,18 +186,23 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
 }
 
 /// Where other changes can be tried.
-pub const OTHER_CHANGES: &str = "\n`hallway advise` says what other changes gain; `hallway import` \
-     makes a scenario of the trace, to change and to evaluate.\n";
+pub const OTHER_CHANGES: &str = "\n`hallway advise` predicts what other changes would gain; \
+                                 `hallway import` turns the trace into a scenario that you can \
+                                 edit and evaluate.\n";
 
 /// What a simulator made of it, beside what was recorded.
 pub fn replayed(replay: &Replay) -> String {
     let Replay { recorded, simulated, .. } = replay;
     let starts = replay.starts.map_or_else(String::new, |off| {
-        format!("; half of all operations start within {} of that", fine_percent(off))
+        format!(
+            "; half of all operations start within {} of the trace's length of their recorded \
+             start",
+            fine_percent(off)
+        )
     });
     format!(
-        "\nThe whole trace, simulated from all of its calls, the host's time between them and one \
-         time for each kind of kernel: {simulated}, where {recorded} was recorded ({}){starts}.\n",
+        "\nCheck: the whole trace, simulated from its calls, the host's time between them and one \
+         time per kind of kernel, takes {simulated}; the recording took {recorded} ({}){starts}.\n",
         signed_percent(replay.error())
     )
 }
@@ -226,9 +231,9 @@ fn head(trace: &Trace) -> String {
 fn the_loop(pass: &Pass) -> String {
     let others = match pass.others {
         0 => String::new(),
-        others => format!("; {} in between differ", plural(others as u64, "turn")),
+        others => format!("; {} in between differ", plural(others as u64, "pass")),
     };
-    format!("Loop: {} with the same calls{others}", plural(pass.turns.len() as u64, "turn"))
+    format!("Loop: {} with the same calls{others}", plural(pass.turns.len() as u64, "pass"))
 }
 
 /// How much of the copies can be hidden at most, if that is not all that is left.
@@ -238,12 +243,11 @@ fn at_most(of: &Account, left: Span) -> String {
         return String::new();
     }
     if alone == Span::ZERO {
-        return " All kernels have a copy beside them already, so no more can be hidden."
-            .to_owned();
+        return " All kernels already overlap copies, so no more can be hidden.".to_owned();
     }
     format!(
-        " Kernels run for only {alone} without a copy beside them, so at most that much more can \
-         be hidden."
+        " Kernels run for only {alone} without a concurrent copy, so at most that much more can be \
+         hidden."
     )
 }
 
@@ -272,20 +276,20 @@ fn idleness(of: &Account) -> String {
     let length = gap.length;
     if share(length, gaps.all) < ONE_GAP {
         return format!(
-            "The GPU idled {} times, for {} in the median and {length} at most: the host was in \
-             calls to CUDA for {} of the idle time, and did something else for the rest.\n",
+            "The GPU was idle {} times, for {} in the median and at most {length}: the host spent \
+             {} of the idle time in CUDA calls, and the rest outside them.\n",
             gaps.count,
             gaps.middle,
             percent(share(gaps.in_calls, gaps.all))
         );
     }
     let host = match &gap.in_call {
-        Some((name, time)) => format!("was in `{name}` for {time} of it"),
-        None => "was mostly in no call to CUDA".to_owned(),
+        Some((name, time)) => format!("spent {time} of it in `{name}`"),
+        None => "was mostly outside CUDA calls".to_owned(),
     };
     format!(
-        "The GPU idled longest for {length}, in which the host {host}: no change to the copies \
-         would save that.\n"
+        "The GPU's longest idle time is {length}; the host {host}: no change to the copies would \
+         save that.\n"
     )
 }
 
@@ -325,7 +329,9 @@ fn sites(sites: &[CopySite], has_reasons: bool, width: Option<usize>) -> String 
     let text = table.text(width);
     match sites.len() - shown.len() {
         0 => text,
-        rest => format!("{text}{} more, each with less left to hide\n", plural(rest as u64, "row")),
+        rest => {
+            format!("{text}{} not shown, each with less left to hide\n", plural(rest as u64, "row"))
+        }
     }
 }
 
@@ -343,9 +349,13 @@ fn share(part: Span, whole: Span) -> f64 {
 /// What was wrong with the file.
 fn defects(trace: &Trace) -> String {
     let found = trace.defects.iter().map(|(defect, count)| match count {
-        1 => format!("1 event {defect}"),
-        count => format!("{count} events: each {defect}"),
+        1 => format!("1 event, which {defect}"),
+        count => format!("{count} events, each of which {defect}"),
     });
     let found: Vec<String> = found.collect();
-    if found.is_empty() { String::new() } else { format!("In the file: {}.\n", found.join("; ")) }
+    if found.is_empty() {
+        String::new()
+    } else {
+        format!("Problems in the file: {}.\n", found.join("; "))
+    }
 }

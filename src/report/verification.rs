@@ -22,9 +22,9 @@ pub const REGRET_LIMIT: f64 = 0.03;
 
 /// Predictions compared with measured runs on one machine.
 ///
-/// The keys are stable. Times end in `_ns` and are whole nanoseconds; errors and shares are
-/// fractions, not percentages. Every key is always present: values that are unknown or do not apply
-/// are `null`, never a number.
+/// The keys are stable. Times are whole nanoseconds, and their keys end in `_ns`; errors and shares
+/// are fractions, not percentages. Every key is always present. Values that are unknown or do not
+/// apply are `null`, never a number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verification {
@@ -36,17 +36,18 @@ pub struct Verification {
     pub scenarios: Vec<ScoredScenario>,
     /// Errors over the plans of all scenarios.
     pub overall: Option<ErrorFigures>,
-    /// Errors over the plans of each kind and of all, compared with three simpler predictions.
+    /// Errors over the plans of each kind and over all plans, compared with three simpler
+    /// predictions.
     pub kinds: Vec<KindFigures>,
     /// The checks, and whether they passed.
     pub checks: Vec<Check>,
 }
 
-/// One scenario: predictions compared with runs.
+/// One scenario: predictions compared with measured runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoredScenario {
-    /// Its name.
+    /// Name of the scenario.
     pub scenario: String,
     /// The plans that were predicted and run.
     pub plans: Vec<ScoredPlan>,
@@ -58,8 +59,8 @@ pub struct ScoredScenario {
     pub measured_winner: Option<String>,
     /// The share by which the chosen plan was slower than the fastest one measured.
     pub regret: Option<f64>,
-    /// True if the verdict (CPU, GPU or both) was right. `null` if no plan on the CPU alone was
-    /// run, or no other plan.
+    /// True if the verdict (CPU, GPU or both) was right. `null` unless both a plan on the CPU alone
+    /// and another plan were run.
     pub verdict_right: Option<bool>,
     /// Kernels with stated times. When plans ran, stand-ins that take these times ran in their
     /// place, so results could not be checked.
@@ -80,7 +81,9 @@ fn checks(scenarios: &[ScoredScenario], overall: Option<&ErrorFigures>) -> Vec<C
     let missing = scenarios.iter().filter(|one| one.plans.is_empty());
     let missing = missing.map(|ScoredScenario { scenario, .. }| Check {
         passed: false,
-        what: format!("no run of {scenario} matches any of its plans: verify it on the GPU again"),
+        what: format!(
+            "no run of {scenario} matches any of its plans: run `hallway verify` on the GPU again"
+        ),
     });
     let mut checks: Vec<Check> = missing.collect();
     if let Some(errors) = overall {
@@ -248,9 +251,9 @@ fn by_kind(kinds: &[KindFigures]) -> Table<'_, KindFigures> {
         .with(Column::number("all overlaps").if_room(2), |of| fine_percent(of.busiest))
 }
 
-const BASELINES: &str = "The last columns show median errors of simpler predictions: kernels \
-                         plus bytes at 12 GB/s; all calls one after another; and the busiest \
-                         resource alone.\n";
+const BASELINES: &str = "The last columns show median errors of simpler predictions: kernels plus \
+                         bytes at 12 GB/s; all calls one after another; only the busiest \
+                         resource.\n";
 
 impl Verification {
     pub fn new(profile: Origin, scores: &[Score]) -> Self {
@@ -293,8 +296,8 @@ impl Verification {
         }
         let share = percent(beside as f64 / all as f64);
         format!(
-            "Not counted: {beside} of {all} timed runs ({share}), during which something else \
-             used the core of the calling thread.\n"
+            "Not counted: {beside} of {all} timed runs ({share}), during which something else used \
+             the calling thread's core.\n"
         )
     }
 
@@ -322,7 +325,7 @@ impl Verification {
             [only] => format!("{bullet}error of the plan on the CPU: {only}\n"),
             [low, .., high] => {
                 format!(
-                    "{bullet}errors of plans on the CPU: {low} to {high}; the median size is \
+                    "{bullet}errors of plans on the CPU: {low} to {high}; median magnitude \
                      {middle}\n"
                 )
             }

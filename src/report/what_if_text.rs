@@ -34,13 +34,9 @@ impl Assessment {
                 .with(Column::number("one run").if_room(2), time)
                 .with(Column::number("vs today").if_room(2), |row| against(row.brief, today))
                 .with(Column::number("CPU"), |row| or_dash(row.brief.cpu_ns))
-                .with(Column::number("its range").if_room(3), |row| {
-                    range_of(row.brief.cpu_range_ns)
-                })
+                .with(Column::number("range").if_room(3), |row| range_of(row.brief.cpu_range_ns))
                 .with(Column::number("GPU"), |row| or_dash(row.brief.gpu_ns))
-                .with(Column::number("its range").if_room(4), |row| {
-                    range_of(row.brief.gpu_range_ns)
-                })
+                .with(Column::number("range").if_room(4), |row| range_of(row.brief.gpu_range_ns))
                 .with(Column::number("sure"), |row| {
                     or_dash(row.brief.probability.map(short_chance))
                 })
@@ -70,9 +66,9 @@ impl Assessment {
         }
         let [least, most] = SEARCHED;
         let ends = format!(
-            "`sure`: the chance that the faster side of a run is the faster one. `turns`: the \
-             factor below or above which the other side is faster in one run, within 1/{}x to \
-             {most}x.",
+            "`sure`: the probability that the side predicted to be faster in one run is faster. \
+             `turns`: the factor below or above which the other side is faster in one run, from \
+             1/{}x to {most}x.",
             1.0 / least
         );
         Some(if has_sides { text + &folded(&ends, width) } else { text })

@@ -219,8 +219,8 @@ pub(super) fn stretch(wins: &Wins, say: &dyn Fn(f64) -> String) -> Option<String
             None | Some([None, None]) => at,
             Some([Some(low), Some(high)]) if low == at && high == at => at,
             Some([Some(low), Some(high)]) => format!("{at} ({})", between(&low, &high)),
-            Some([Some(low), None]) => format!("{at} ({low}, or beyond what was tried)"),
-            Some([None, Some(high)]) => format!("{at} (up to {high}, or below what was tried)"),
+            Some([Some(low), None]) => format!("{at} ({low} or more)"),
+            Some([None, Some(high)]) => format!("{at} ({high} or less)"),
         }
     };
     let from = wins.from.map(|from| end(from, wins.from_range));
@@ -251,7 +251,7 @@ pub(super) const fn said(answer: Answer) -> &'static str {
         Answer::Gpu => "the GPU",
         Answer::Cpu => "the CPU",
         Answer::Both => "both together",
-        Answer::Plan => "a plan, all on one side",
+        Answer::Plan => "plans on one side only",
         Answer::Tie => "a tie",
         Answer::NothingToCompare => "nothing to compare",
     }

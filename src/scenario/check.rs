@@ -249,8 +249,7 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     let (raw, buffer) = (&raw[at], &buffers[at]);
     let (each, batches) = (buffer.element_type.size(), buffer.copies(batches));
     let message = format!(
-        "with the `elements` of buffer `{}`, the batches of all buffers together are larger than \
-         any memory",
+        "with the `elements` of buffer `{}`, the batches of all buffers together exceed any memory",
         buffer.name
     );
     let label = format!("x {each} bytes x {batches} batches");
@@ -280,9 +279,9 @@ const MOST_CALLS_TOGETHER: usize = 1_500_000;
 
 fn too_many_together(raw: &RawProgram) -> Fault {
     let message =
-        format!("up to this one, the programs have more than {MOST_CALLS_TOGETHER} calls together");
-    let help = "repeat fewer times, or write the programs into several files: an evaluation would \
-                take more than 1 GiB of memory";
+        format!("the programs up to this one have more than {MOST_CALLS_TOGETHER} calls in total");
+    let help = "repeat fewer times, or split the programs into several files: an evaluation would \
+                need more than 1 GiB of memory";
     Fault::new(message, raw.name.span(), "over the limit", help)
 }
 
@@ -293,8 +292,8 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
     let too_many = |span, chunks: u64| {
         let calls = workload.calls(chunks);
         let help = format!(
-            "reduce `iterations`, `batches` or `chunks`: the limit is {MOST} calls, counting 3 \
-             besides the launches of each piece; smaller numbers give the same answer"
+            "reduce `iterations`, `batches` or `chunks`: the limit is {MOST} calls, counting 3 for \
+             each piece in addition to its launches; smaller numbers give the same answer"
         );
         let message = format!("a plan would have {calls} calls, too many to simulate");
         Fault::new(message, span, "too many", help)

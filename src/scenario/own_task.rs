@@ -62,9 +62,8 @@ impl Scope<'_> {
             let message = format!("`{key}` of task `{}` lists {has} buffers", raw.name);
             let kernel = raw.kernel.get_ref();
             let label = format!("kernel `{kernel}` {key} {least}");
-            let help = format!(
-                "list the buffers in `{key}` in the kernel's order, one for each of its own"
-            );
+            let help =
+                format!("list one buffer in `{key}` for each of the kernel's own, in its order");
             return Err(Fault::new(message, names.span(), label, help));
         }
         names.get_ref().iter().map(|name| self.find(name)).collect()
@@ -157,8 +156,8 @@ fn chunks_have_a_time(raw: &RawTask, declared: &DeclaredKernel) -> Result<(), Fa
         raw.name
     );
     let help = format!(
-        "give `{kernel}` a time `per_element`: with `fixed` alone, each chunk would take as long \
-         as the whole"
+        "give `{kernel}` a time `per_element`: with only `fixed`, each chunk would take as long as \
+         the whole"
     );
     Err(Fault::new(message, place, "its chunks have no time", help))
 }

@@ -71,7 +71,7 @@ pub(super) struct RawScenario {
     /// Your own kernels, for tasks and programs: one `[[kernel]]` table for each.
     #[serde(default, rename = "kernel")]
     pub kernels: Vec<RawKernel>,
-    /// Limits on what plans may use of the machine. Default: none.
+    /// Limits on the machine resources that plans may use. Default: none.
     #[serde(default)]
     pub limits: RawLimits,
     /// Which plans to consider. Default: a broad selection.
@@ -96,7 +96,7 @@ pub(super) struct RawBuffer {
     /// Number of elements in one batch.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub elements: Spanned<i64>,
-    /// Where the contents are before the workload and have to be after it.
+    /// Where the contents are before the workload, and where they have to be after it.
     pub home: RawHome,
     /// True if all batches read the same contents, such as weights: they are stored once and copied
     /// once per run. Only for inputs that no task writes. Default: false.
@@ -201,7 +201,7 @@ pub(super) struct RawTask {
     /// for a kernel from a `[[kernel]]` table.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub writes: Spanned<Vec<Spanned<String>>>,
-    /// Names of further tasks that have to finish before this one starts, apart from those whose
+    /// Names of additional tasks that have to finish before this one starts, besides those whose
     /// results it reads. Default: none.
     #[serde(default)]
     pub after: Vec<Spanned<String>>,
@@ -279,8 +279,8 @@ pub(super) struct RawAlong {
     /// What is split.
     #[serde(rename = "along")]
     _along: Along,
-    /// Number of neighbours that a chunk reads on each side in one iteration. This is fixed by the
-    /// kernel; if given, it must match. Default: the kernel's halo.
+    /// Number of neighbours that a chunk reads on each side in one iteration. The kernel determines
+    /// this number; if you give it, it must match. Default: the kernel's halo.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub halo: Option<Spanned<i64>>,
 }
@@ -294,19 +294,19 @@ enum Along {
     Elements,
 }
 
-/// Limits on what plans may use of the machine.
+/// Limits on the machine resources that plans may use.
 #[derive(Deserialize, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Limits"))]
 #[serde(default, deny_unknown_fields, expecting = "a [limits] table")]
 pub(super) struct RawLimits {
-    /// Memory to use on each GPU, such as `"8 GiB"`. Default: all of it.
+    /// Amount of memory to use on each GPU, such as `"8 GiB"`. Default: all of it.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
     pub device_memory: Option<Spanned<String>>,
-    /// Pinned host memory to use, such as `"512 MiB"`. Default: all host memory.
+    /// Amount of pinned host memory to use, such as `"512 MiB"`. Default: all host memory.
     #[cfg_attr(feature = "schema", schemars(schema_with = "schema::memory"))]
     pub pinned_memory: Option<Spanned<String>>,
-    /// Number of threads for the plan on the CPU. A profile can only predict the number that it was
-    /// calibrated with. Default: that number.
+    /// Number of threads for the plan on the CPU. A profile can predict only the number of threads
+    /// that it was calibrated with. Default: that number.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = MOST_CPU_THREADS)))]
     pub cpu_threads: Option<Spanned<i64>>,
 }

@@ -225,6 +225,8 @@ fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
         ("expected i64", "expected a 64-bit whole number"),
         ("expected f64", "expected a number"),
         ("expected a sequence", array),
+        ("expected a map", "expected a table"),
+        ("invalid type: sequence", "invalid type: array"),
         ("invalid type: map", "invalid type: table"),
         ("wanted string or table", "expected a word in quotation marks"),
     ];

@@ -119,8 +119,8 @@ impl Scope<'_> {
         let Some(&BufferId(id)) = other else { return Ok(()) };
         let name = &self.raw_buffers[id].name;
         let message = format!("task `{}` uses `{name}`, whose elements are not `f32`", raw.name);
-        let help = "set `type = \"f32\"`, or write a `[[program]]`, whose copies and own \
-                    kernels take any type";
+        let help = "set `type = \"f32\"`, or write a `[[program]]`, whose copies and own kernels \
+                    work on any type";
         Err(Fault::new(message, raw.kernel.span(), "works on `f32`", help)
             .and(name.span(), "not `f32`"))
     }

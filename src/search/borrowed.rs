@@ -7,24 +7,24 @@ use crate::units::Span;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Costs of one kind that the profile has from another machine.
+/// Costs of one kind that the profile borrowed from another machine's profile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BorrowedCost {
-    /// Their kind.
+    /// The kind of costs.
     pub costs: BorrowedCosts,
     /// The profile that they come from.
     pub from: String,
     /// Their share of the time of a run.
     pub share: f64,
-    /// What a run of each compared plan takes if these costs are off by as much as they differ
-    /// between machines.
+    /// Time of a run of each compared plan if these costs are off by as much as they differ between
+    /// machines.
     pub ranges: Vec<BorrowedRange>,
-    /// Whether another of these plans is then the fastest.
+    /// Whether a different one of these plans would then be the fastest.
     pub changes_fastest: bool,
 }
 
-/// What a run takes if borrowed costs are off.
+/// The time of a run if borrowed costs are off.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BorrowedRange {
@@ -32,9 +32,10 @@ pub struct BorrowedRange {
     pub plan: String,
     /// The predicted time.
     pub time_ns: Span,
-    /// The time with these costs at the lower end of where they lie on nine machines in ten.
+    /// The time with these costs at the lower end of the interval that contains nine machines in
+    /// ten.
     pub low_ns: Span,
-    /// The time with these costs at the upper end of where they lie on nine machines in ten.
+    /// The time with these costs at the upper end of that interval.
     pub high_ns: Span,
 }
 

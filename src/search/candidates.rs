@@ -172,7 +172,7 @@ pub(super) fn untried(workload: &Workload, tried: &[Strategy], gpus: &[usize]) -
         let reason = if is_without_memory {
             "it needs pinned memory, but `memory` under `[plans]` does not list `pinned`".to_owned()
         } else if family.devices() > 1 && gpus.is_empty() {
-            "first, several GPUs have to be calibrated together".to_owned()
+            "several GPUs must be calibrated together first".to_owned()
         } else if family.devices() > 1 && !workload.plans.chunks.is_empty() {
             "no number of `chunks` can be divided evenly among the GPUs".to_owned()
         } else if let (1, Some(why)) =

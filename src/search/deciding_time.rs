@@ -11,22 +11,22 @@ use crate::units::Span;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A kernel whose time on one side is not known, if that is all that a comparison lacks.
+/// A kernel whose time on one side is unknown, if a comparison lacks nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingTime {
     /// Name of the kernel.
     pub kernel: String,
-    /// Whether its time on the CPU is missing, rather than on the GPU.
+    /// True if its time on the CPU is missing, false if its time on the GPU is missing.
     pub on_cpu: bool,
     /// The fastest plan on the other side.
     pub other: String,
     /// The kernel's time in one run above which the other plan is faster. `null`: the other plan is
     /// faster even if the kernel takes no time.
     pub other_wins_above_ns: Option<Span>,
-    /// What a run on the side of the missing time takes if the kernel takes no time.
+    /// Time of a run on the side with the missing time, if the kernel took no time.
     pub rest_ns: Span,
-    /// What of that is copies over the link.
+    /// The part of `rest_ns` that is copies over the link.
     pub rest_copies_ns: Span,
 }
 

@@ -31,22 +31,22 @@ impl<'de> Deserialize<'de> for Setting {
     }
 }
 
-/// A range of values in which the GPU wins. A missing end is the end of the values tried.
+/// A range of values in which the GPU wins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wins {
-    /// The smallest value. `null`: the smallest value tried.
+    /// The smallest value. `null` if the range begins at the smallest value tried.
     pub from: Option<Setting>,
-    /// The largest value. `null`: the largest value tried.
+    /// The largest value. `null` if the range ends at the largest value tried.
     pub until: Option<Setting>,
-    /// The values between which `from` may be, given the ranges of times. An end that is `null` is
+    /// The interval in which `from` lies, given the ranges of the times. An end is `null` if it is
     /// beyond the values tried.
     pub from_range: Option<[Option<Setting>; 2]>,
-    /// The values between which `until` may be.
+    /// The interval in which `until` lies.
     pub until_range: Option<[Option<Setting>; 2]>,
 }
 
-/// A change of the winner between two values tried.
+/// A change of the winner between two values that were tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
@@ -54,9 +54,11 @@ pub struct Turn {
     pub after: Setting,
     /// Its approximate position: the first value examined at which the new winner leads.
     pub at: Setting,
-    /// The smallest value at which the new winner may already lead. `null`: below all values tried.
+    /// The smallest value at which the new winner may already lead. `null` if it is below all
+    /// values tried.
     pub earliest: Option<Setting>,
-    /// The largest value at which the old winner may still lead. `null`: beyond all values tried.
+    /// The largest value at which the old winner may still lead. `null` if it is beyond all values
+    /// tried.
     pub latest: Option<Setting>,
 }
 

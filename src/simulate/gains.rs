@@ -10,13 +10,14 @@ use crate::profile::Profile;
 use crate::program::Program;
 use serde::{Deserialize, Serialize};
 
-/// What a pass gains if a group of prices is halved.
+/// How much time halving a group of costs saves.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
-    /// The group of prices.
+    /// The group of costs.
     pub of: Bottleneck,
-    /// The share of the pass that is gained. A pass that takes nothing else gains half of its time.
+    /// Share of the run that is saved. A run that consists only of these costs saves half of its
+    /// time.
     pub share: f64,
 }
 

@@ -27,7 +27,7 @@ pub enum ReplayError {
     Scenario(#[from] ScenarioError),
     #[error("it cannot be predicted: {0}")]
     Compile(#[from] CompileError),
-    #[error("no call asks a GPU for anything")]
+    #[error("it makes no GPU calls")]
     Nothing,
 }
 

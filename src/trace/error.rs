@@ -11,24 +11,28 @@ pub enum TraceError {
     #[error("{}: {source}", file.display())]
     Read { file: PathBuf, source: io::Error },
     #[error(
-        "{}: it is empty. The profiler writes its file when it ends: was it still running?",
+        "{}: the file is empty. The profiler writes it on exit: was it still running?",
         file.display()
     )]
     Empty { file: PathBuf },
     #[error(
-        "{}: its gzip data end early, after {bytes} bytes unpacked. Copy the file again",
+        "{}: its gzip data is truncated after {bytes} uncompressed bytes. Copy the file again",
         file.display()
     )]
     CutGzip { file: PathBuf, bytes: u64 },
-    #[error("{}: its gzip data are damaged, {bytes} bytes unpacked: {problem}", file.display())]
+    #[error(
+        "{}: its gzip data is damaged after {bytes} uncompressed bytes: {problem}",
+        file.display()
+    )]
     BadGzip { file: PathBuf, bytes: u64, problem: String },
     #[error(
-        "{}: it holds more than {} GiB, the limit for traces. Record a shorter part of the program",
+        "{}: it contains more than {} GiB, the limit for traces. Record a shorter part of the \
+         program",
         file.display(), most >> 30
     )]
     TooLarge { file: PathBuf, most: u64 },
     #[error(
-        "{}: it holds more than {most} events ({place}), the limit for traces. Record a shorter \
+        "{}: it contains more than {most} events ({place}), the limit for traces. Record a shorter \
          part of the program",
         file.display()
     )]
@@ -42,8 +46,8 @@ pub enum TraceError {
     #[error("{}: table {table}{}: {problem}", file.display(), of_row(*row))]
     Table { file: PathBuf, table: String, row: Option<usize>, problem: String },
     #[error(
-        "{}: it has no call to CUDA and no work of a GPU{}. {advice}",
-        file.display(), if *cut { " before the place where it was cut off" } else { "" }
+        "{}: it contains no CUDA calls and no GPU work{}. {advice}",
+        file.display(), if *cut { " before the point where it was cut off" } else { "" }
     )]
     Nothing { file: PathBuf, cut: bool, advice: &'static str },
 }

@@ -66,7 +66,7 @@ fn read_as(
         Format::Sqlite => read_sqlite(path, content, is_packed),
         Format::Recording => read_own(path, content),
         Format::Gzip => {
-            let hint = "it is gzipped more than once: unpack it (gunzip)";
+            let hint = "it is gzipped more than once: decompress it once (gunzip)";
             Err(TraceError::Unknown { file: path.to_owned(), hint })
         }
     }
@@ -100,7 +100,7 @@ fn read_sqlite(path: &Path, mut content: impl Read, is_packed: bool) -> Result<T
 
 #[cfg(not(feature = "nsight"))]
 fn read_sqlite(path: &Path, _: impl Read, _: bool) -> Result<Trace, TraceError> {
-    let hint = "this build of hallway cannot read SQLite files: build it with the feature `nsight`";
+    let hint = "this build of hallway cannot read SQLite files: build it with the `nsight` feature";
     Err(TraceError::Unknown { file: path.to_owned(), hint })
 }
 
@@ -145,21 +145,21 @@ fn unknown(path: &Path, head: &[u8]) -> TraceError {
     let begins = |mark: &[u8]| head.starts_with(mark);
     let hint = match extension.as_str() {
         "nsys-rep" | "qdrep" | "qdstrm" => {
-            "it is a report of Nsight Systems, which has to be exported first: \
-             nsys export --type sqlite FILE"
+            "it is an Nsight Systems report, which must be exported first: nsys export --type \
+             sqlite FILE"
         }
         "ncu-rep" => {
-            "it is a report of Nsight Compute, which measures single kernels. Record the program \
-             with Nsight Systems or the PyTorch profiler"
+            "it is an Nsight Compute report, which only measures single kernels. Record the \
+             program with Nsight Systems or the PyTorch profiler"
         }
         _ if begins(b"PK\x03\x04") => "it is a zip archive: unpack it (unzip)",
-        _ if begins(b"\x28\xb5\x2f\xfd") => "it is packed by zstd: unpack it (zstd -d)",
-        _ if begins(b"\xfd7zXZ") => "it is packed by xz: unpack it (xz -d)",
-        _ if begins(b"BZh") => "it is packed by bzip2: unpack it (bzip2 -d)",
+        _ if begins(b"\x28\xb5\x2f\xfd") => "it is compressed with zstd: decompress it (zstd -d)",
+        _ if begins(b"\xfd7zXZ") => "it is compressed with xz: decompress it (xz -d)",
+        _ if begins(b"BZh") => "it is compressed with bzip2: decompress it (bzip2 -d)",
         _ => {
-            "it is no trace that hallway reads. These are JSON of the PyTorch profiler \
-             (export_chrome_trace), SQLite of Nsight Systems (nsys export --type sqlite FILE), \
-             and recordings of hallway's own"
+            "it is not a trace that hallway can read: PyTorch profiler JSON (export_chrome_trace), \
+             Nsight Systems SQLite (nsys export --type sqlite FILE) or a recording of `hallway \
+             record`"
         }
     };
     TraceError::Unknown { file: path.to_owned(), hint }

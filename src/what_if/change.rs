@@ -188,7 +188,7 @@ impl FromStr for Change {
 pub fn gpu_model(key: &str) -> Result<&'static GpuModel, String> {
     GpuModel::with_key(key).ok_or_else(|| {
         let known = GpuModel::all().iter().map(|model| model.key).collect::<Vec<_>>().join(", ");
-        format!("no data sheet of `{key}` is known: use one of these GPUs of NVIDIA: {known}")
+        format!("there is no data sheet for `{key}`: use one of these NVIDIA GPUs: {known}")
     })
 }
 

@@ -19,9 +19,9 @@ use crate::samples::TransferPath;
 const OFF_BY: f64 = 0.35;
 
 /// What such a machine takes for granted, in a sentence.
-pub const TAKEN_FOR_GRANTED: &str = "The GPU's rates follow from data sheets; its link is the \
-     narrower one of GPU and host; the scenario's own kernels take the times on the GPU that it \
-     states.";
+pub const TAKEN_FOR_GRANTED: &str = "The GPU's rates come from data sheets; its link is the slower \
+                                     of the GPU's and the host's; your own kernels take the GPU \
+                                     times that the scenario states.";
 
 /// The profile of today's host with another GPU in it.
 ///
@@ -32,8 +32,7 @@ pub fn with_gpu(profile: &Profile, gpu: &GpuModel) -> Result<Profile, String> {
     let before = GpuModel::named(&now.gpu).ok_or_else(|| {
         let known = GpuModel::all().iter().map(|model| model.key).collect::<Vec<_>>().join(", ");
         format!(
-            "the profile's GPU, {}, has no data sheet here to compare with: use a profile of one \
-             of {known}",
+            "there is no data sheet for the profile's GPU, {}: use a profile of one of {known}",
             now.gpu
         )
     })?;

@@ -127,7 +127,7 @@ pub(super) fn scale_multiprocessors(varied: &mut Varied, factor: f64) {
         }
     });
     varied.assume(
-        "The time of kernels is proportional to the number of blocks per multiprocessor; \
-         kernels bound by GPU memory may change less.",
+        "Kernel times are proportional to the number of blocks per multiprocessor; memory-bound \
+         kernels may change less.",
     );
 }

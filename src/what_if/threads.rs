@@ -62,8 +62,8 @@ pub(super) fn scale(varied: &mut Varied, factor: f64) -> Result<(), String> {
     let mut own = own.chain(tasks.map(|work| &work.declared.kernel));
     let has_command = own.any(|kernel| matches!(kernel.cpu, CpuSide::Command(_)));
     varied.assume(
-        "Work on all threads follows Amdahl's law, fitted to the times on one thread and on \
-         all. If threads share cores, the last ones gain less.",
+        "Work on all threads follows Amdahl's law, fitted to the times on one thread and on all. \
+         If threads share cores, the last ones add less.",
     );
     if has_command {
         varied.assume("The scenario's CPU commands take as long as before.");

@@ -48,7 +48,7 @@ pub fn vary(
                     // A factor of one says so itself.
                     Some((_, 1.0)) if matches!(change, Change::Times(..)) => {}
                     Some((knob, 1.0)) => {
-                        varied.assume(&format!("`{variation}` leaves `{knob}` at today's value."));
+                        varied.assume(&format!("`{variation}` leaves `{knob}` unchanged."));
                     }
                     Some((knob, factor)) => scale(&mut varied, &mut capacities, (&knob, factor))?,
                     None => {}
@@ -161,8 +161,8 @@ fn set_memory_of_programs(varied: &mut Varied, kind: HostMemory) -> Result<(), S
     }
     if kind == HostMemory::Pinned {
         varied.assume(
-            "Copies of pinned memory do not hold the host: a program that relied on that needs a \
-             wait.",
+            "Copies of pinned memory do not block the host: a program that relied on blocking \
+             needs a wait.",
         );
     }
     Ok(())

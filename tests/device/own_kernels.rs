@@ -93,7 +93,7 @@ fn code_that_cannot_be_loaded_says_where_and_why() {
         let bounded = "__global__ void __launch_bounds__(64) k() {}\n";
         let wide = Geometry { block: [1024, 1, 1], ..LINE };
         let told = error(&source(bounded, "k"), wide);
-        assert!(told.contains("blocks of 64 at most"), "{told}");
+        assert!(told.contains("per thread limit it to 64"), "{told}");
         Ok(())
     });
 }

@@ -210,5 +210,5 @@ fn the_executor_refuses_what_it_cannot_run() {
     refused(&|plan| plan.allocations[1].holds = None, "has no memory for `out`");
     refused(&|plan| plan.allocations[0].holds = Some(BufferId(7)), "that `simple` does not have");
     let pinned = |plan: &mut Program| plan.allocations[0].place = Place::Host(HostMemory::Pinned);
-    refused(&pinned, "has `x` in another kind of memory than the scenario");
+    refused(&pinned, "has `x` in a different kind of memory than the scenario");
 }

@@ -147,7 +147,7 @@ fn a_comparison_fails_if_more_has_changed_than_chance_would() {
     }
     let outcome = desk.run(&["compare", "monday.toml", "other.toml"]);
     assert_eq!(outcome.code, Some(1), "{}", outcome.shown);
-    assert!(outcome.stdout.contains("more; --all shows them"), "{}", outcome.shown);
+    assert!(outcome.stdout.contains("more; `--all` shows them"), "{}", outcome.shown);
     let outcome = desk.run(&["compare", "monday.toml", "other.toml", "--all"]);
     assert!(!outcome.stdout.contains("--all"), "{}", outcome.shown);
     let outcome = desk.run(&["compare", "monday.toml", "profile.toml"]);

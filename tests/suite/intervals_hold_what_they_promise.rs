@@ -206,7 +206,7 @@ fn one_pass_gives_no_intervals() {
     let once = fitted(&calibrated(STEADY, 1, random));
     assert_eq!(once.intervals, None);
     assert!(
-        sureness(&once).contains("Unknown: intervals of the parameters, which need a calibration"),
+        sureness(&once).contains("The parameters have no intervals: these need a calibration"),
         "{}",
         sureness(&once)
     );
@@ -363,7 +363,7 @@ fn a_comparison_names_what_changed_and_by_how_much() {
     ] {
         assert!(text.contains(words), "no `{words}` in {text}");
     }
-    assert!(agreement(&found, 1, None).contains("and 1 more; --all"), "{text}");
+    assert!(agreement(&found, 1, None).contains("\n1 more; `--all`"), "{text}");
     assert_eq!(sureness(&before).lines().count(), 1);
     assert!(sureness(&before).starts_with("95% intervals: median ±10.0%; widest:"));
 }

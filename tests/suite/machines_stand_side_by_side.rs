@@ -74,7 +74,7 @@ fn a_price_makes_the_cost_of_all_runs() {
     let table = evaluate(&[&TWO[..], &["--price", "h200=3.6"]].concat());
     let text = String::from_utf8_lossy(&table.stdout).into_owned();
     assert!(text.contains("costs") && text.contains("Cheapest: `h200`."), "{text}");
-    assert!(text.contains("without a price or a predicted time): `one-h200`."), "{text}");
+    assert!(text.contains("no price or no predicted time): `one-h200`."), "{text}");
     let twice = evaluate(&[&TWO[..], &["--price", "h200=2", "--price", "h200=3"]].concat());
     assert_eq!(twice.status.code(), Some(2));
 }

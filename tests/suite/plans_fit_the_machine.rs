@@ -212,7 +212,8 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     assert!(gpu.needs_bytes > gpu.has_bytes && gpu.needs_bytes <= Bytes::kib(8), "{gpu:?}");
     let text = said::text(&found, &machine());
     let line = said::the(&text, "No room");
-    let start = format!("no plan on the GPU fits; `{}` comes nearest: it needs ", gpu.plan);
+    let start =
+        format!("no plan on the GPU fits in memory; `{}` comes closest: it needs ", gpu.plan);
     assert!(line.starts_with(&start), "{line}");
     assert!(line.contains(" of device memory, but can use only 1 KiB: "), "{line}");
     assert!(line.ends_with("raise `device_memory` in [limits] or use smaller buffers"));
@@ -237,7 +238,8 @@ fn a_side_none_of_whose_plans_fit_is_told_what_it_lacks() {
     assert_eq!(both.no_room.iter().map(|one| one.on_cpu).collect::<Vec<_>>(), [true, false]);
     let text = said::text(&both, &machine());
     let lines = said::labelled(&text, "No room");
-    let cpu = "no plan on the CPU fits; `cpu` comes nearest: it needs 8 KiB of host memory";
+    let cpu =
+        "no plan on the CPU fits in memory; `cpu` comes closest: it needs 8 KiB of host memory";
     assert!(lines.len() == 2 && lines[0].starts_with(cpu), "{lines:?}");
     let says_who_wins = |assessment: &Assessment| {
         !said::labelled(&said::text(assessment, &machine()), "Break-even").is_empty()

@@ -224,7 +224,7 @@ fn explanations_name_what_the_scenario_names() {
     let plan = candidates_for(&workload, &PROFILE).plans.remove(0);
     let timeline = simulate(&plan.program, &PROFILE).expect("known");
     let text = explain(&workload, &plan, (Calls::Shortened, Timed::Listed(&timeline)), None);
-    let (_, held) = text.split_once("The host holds it up for ").expect("it does");
+    let (_, held) = text.split_once("The host delays it by ").expect("it does");
     let (held, _) = held.split_once(" (from ").expect("it says since when");
     let held: Span = held.parse().expect("a time");
     assert!(held > Span::from_millis(1), "{held:?}");
@@ -232,7 +232,7 @@ fn explanations_name_what_the_scenario_names() {
         "{ work = \"1 ms\" }",
         "{ copy = \"p\", to = \"d\", stream = \"in\" }",
         "{ synchronize = \"in\" }",
-        "Memory `p` is pinned: copy engines reach it directly",
+        "Memory `p` is pinned: copy engines access it directly",
         "Memory `x` is copied by the CPU, on the host thread.",
         "Along its critical path: the CPU's work",
         "Stream `in` is busy for",

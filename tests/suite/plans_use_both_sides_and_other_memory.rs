@@ -250,11 +250,11 @@ fn a_verdict_says_that_both_win() {
     let other = alone.other.as_ref().expect("the GPU alone");
     assert!(other.side == Side::Gpu && other.time_ns > run.chosen.time_ns, "{other:?}");
     let text = said::text(&assessment, &BUSY);
-    let start = "Share the work between both: `hybrid";
+    let start = "Share the work between CPU and GPU: `hybrid";
     assert!(said::answer(&text).starts_with(start), "{text}");
-    let told = format!("(`{}`) {}", other.plan, other.time_ns);
+    let told = [format!("{} ", other.time_ns), format!("(`{}`)", other.plan)];
     let ways = text.lines().find(|line| line.starts_with("With the GPU: ")).expect("it is said");
-    assert!(ways.contains(&told), "{text}");
+    assert!(told.iter().all(|one| ways.contains(one.as_str())), "{text}");
     for (plan, side) in [("hybrid", Side::Both), ("cpu", Side::Cpu), ("by-engine", Side::Gpu)] {
         let found = assessment.plans.iter().find(|one| one.plan.starts_with(plan)).expect(plan);
         assert_eq!(found.side, side, "{plan}");

@@ -291,7 +291,7 @@ fn what_cannot_be_recorded_is_said() {
 
     let injected = [("CUDA_INJECTION64_PATH", "/a"), ("NVTX_INJECTION64_PATH", "/b")];
     let injected = record(&[], &["everything"], &injected);
-    assert!(injected.said().contains("takes its place"), "{}", injected.said());
+    assert!(injected.said().contains("the recorder replaces it"), "{}", injected.said());
     assert!(injected.said().contains("runs without it"), "{}", injected.said());
 }
 

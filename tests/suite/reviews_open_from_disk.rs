@@ -22,7 +22,7 @@ const PARTS: [&str; 9] = [
     "Chunks and streams: ",
     "Set-up",
     "Assumptions",
-    "How far off it was",
+    "Accuracy",
 ];
 
 fn shipped(name: &str) -> PathBuf {

@@ -245,7 +245,7 @@ fn the_search_knows_how_many_gpus_there_are() {
     workload.plans.families = vec![FamilyName::MultiGpu];
     let found = candidates_over(&workload, &[]);
     assert!(found.plans.is_empty());
-    assert!(found.refused[0].reason.contains("first, several GPUs have to be calibrated together"));
+    assert!(found.refused[0].reason.contains("several GPUs must be calibrated together first"));
     // Only a buffer that every chunk reads whole can come from another GPU.
     let plans = candidates_over(&workload, &[2]).programs();
     let goes_between = |plan: &&Program| plan.label.contains("peers");

@@ -28,40 +28,40 @@ use crate::units::{Bytes, words};
 use serde::{Deserialize, Serialize};
 
 words! {
-    /// A way to rewrite a program into one that does the same.
+    /// A way to rewrite a program into an equivalent one.
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Remedy {
         /// Pin host memory, and do not wait for its copies.
         Pin = "pin",
-        /// Wait later, for an event, or not at all.
+        /// Wait later, wait for an event, or do not wait at all.
         DeferWaits = "defer-waits",
-        /// Take memory once, not in every pass; use a destination again.
+        /// Allocate memory once instead of in every pass, and reuse destinations.
         KeepMemory = "keep-memory",
-        /// Leave out copies that bring nothing.
+        /// Drop copies that have no effect.
         DropCopies = "drop-copies",
-        /// Copy once what does not change.
+        /// Copy data that does not change only once.
         CopyOnce = "copy-once",
         /// Copy only the bytes that are used.
         Narrow = "narrow",
-        /// Make one copy of small ones.
+        /// Merge small copies into one.
         Pack = "pack",
-        /// Bring small results to the host together at the end.
+        /// Copy small results to the host together at the end.
         Gather = "gather",
-        /// Send pageable data through pinned buffers, with all threads.
+        /// Stage pageable data through pinned buffers, with all CPU threads.
         Stage = "stage",
-        /// Let kernels use pinned memory over the link instead of copying it.
+        /// Let kernels access pinned memory over the link instead of copying it.
         InPlace = "in-place",
-        /// Move pages of managed memory before they are used.
+        /// Prefetch the pages of managed memory before they are used.
         PrefetchManaged = "prefetch-managed",
-        /// Copy the next step's data while this one is computed.
+        /// Copy the data of the next step while the current one is computed.
         Prefetch = "prefetch",
-        /// Copy results in a stream of their own.
+        /// Copy results in a separate stream.
         DownloadStream = "download-stream",
-        /// Cut copies and kernels into pieces over streams.
+        /// Split copies and kernels into chunks in several streams.
         Chunks = "chunks",
-        /// Launch runs of calls as a graph.
+        /// Launch sequences of calls as a graph.
         Graph = "graph",
     }
 }

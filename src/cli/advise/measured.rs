@@ -89,7 +89,7 @@ fn times(
             if unless_stopped(&is_stopped).is_break() {
                 return Err(Failure::interrupted("hallway: interrupted; nothing was kept"));
             }
-            match executor.run(&workload.programs[at], Effort::FULL) {
+            match executor.run(&workload.programs[at], Effort::BRIEF) {
                 Ok(run) => times[at].push(run.makespan().nanos_f64() / passes[at] as f64),
                 Err(
                     error @ (ExecuteError::DoesNotFit { .. } | ExecuteError::OnlyPredicted { .. }),

@@ -65,12 +65,12 @@ fn program_of(path: &Path, name: &str, text: &str) -> Result<(Program, Workload)
     let unfit = |why: String| {
         Failure::refused(
             format!("{} cannot be read as a program: {why}", path.display()),
-            "`hallway explain` says what is in it",
+            "`hallway explain` shows what it contains",
         )
     };
     let workload = Workload::from_toml(name, text).map_err(|error| unfit(error.to_string()))?;
     let program = workload.programs.first().cloned();
     program
         .map(|program| (program, workload))
-        .ok_or_else(|| unfit("no call asks a GPU for anything".to_owned()))
+        .ok_or_else(|| unfit("it makes no GPU calls".to_owned()))
 }

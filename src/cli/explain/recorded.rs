@@ -68,8 +68,8 @@ fn refuse_what_plans_have(arguments: &ExplainArguments) -> Result<(), Failure> {
     match given.into_iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((argument, _)) => Err(Failure::refused(
-            format!("{argument} is about a plan, and {} is a trace", arguments.scenario.display()),
-            "`hallway import` makes a scenario of the trace, which has a plan to explain",
+            format!("{argument} applies to plans, but {} is a trace", arguments.scenario.display()),
+            "`hallway import` turns the trace into a scenario, whose plan can be explained",
         )),
     }
 }

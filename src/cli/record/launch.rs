@@ -93,7 +93,7 @@ impl Launch<'_> {
     pub fn run(&self, mut tick: impl FnMut(Duration)) -> Result<Ended, Failure> {
         let cannot = |error: io::Error| {
             let what = format!("cannot run {}: {error}", self.program.display());
-            Failure::refused(what, "check the name of the program and its permissions")
+            Failure::refused(what, "check the program's name and permissions")
         };
         let [interrupted, terminated] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         // A terminal sends an interrupt to the program, too, which decides what to do.
@@ -136,10 +136,10 @@ impl Launch<'_> {
 
     fn command(&self) -> Command {
         if std::env::var_os(INJECTED).is_some_and(|set| !set.is_empty()) {
-            eprintln!("hallway: {INJECTED} is set already; the recorder takes its place");
+            eprintln!("hallway: {INJECTED} is already set; the recorder replaces it");
         }
         if std::env::var_os(FOR_RANGES).is_some_and(|set| !set.is_empty()) {
-            eprintln!("hallway: {FOR_RANGES} is set already; the program runs without it");
+            eprintln!("hallway: {FOR_RANGES} is already set; the program runs without it");
         }
         self.recorded()
     }
@@ -188,7 +188,7 @@ impl Ended {
     pub fn say(&self, name: &str) {
         match (self.status.code(), self.status.signal()) {
             (Some(0), _) => {}
-            (_, Some(signal)) => eprintln!("hallway: {name} was ended by signal {signal}"),
+            (_, Some(signal)) => eprintln!("hallway: {name} was killed by signal {signal}"),
             (code, None) => eprintln!("hallway: {name} failed with code {}", code.unwrap_or(1)),
         }
     }

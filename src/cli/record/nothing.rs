@@ -14,8 +14,8 @@ pub fn unused(name: &str) -> Failure {
     Failure::told(
         ProblemKind::Unanswered,
         format!("{name} did not use CUDA: nothing was recorded"),
-        "check that it runs on the GPU, that nothing clears CUDA_INJECTION64_PATH before it starts \
-         the process that does, and that this process may write beside the output",
+        "check that it uses the GPU, that CUDA_INJECTION64_PATH is still set in the process that \
+         does, and that this process can write to the output's folder",
     )
 }
 
@@ -30,8 +30,7 @@ pub fn why(found: &[RecordedProcess], range: Option<&str>) -> Option<Failure> {
     if has(Note::Taken) {
         return Some(Failure::told(
             ProblemKind::Machine,
-            "nothing was recorded: another tool has CUPTI's callbacks, and without these it is not \
-             known what is in a range",
+            "nothing was recorded: another tool is using CUPTI's callbacks, which --range needs",
             "run the program without its profiler, or record without --range",
         ));
     }
@@ -41,7 +40,7 @@ pub fn why(found: &[RecordedProcess], range: Option<&str>) -> Option<Failure> {
 fn unrecorded(is_forbidden: bool) -> Failure {
     let (what, help) = match is_forbidden {
         true => (
-            "nothing was recorded: this user may not use CUPTI",
+            "nothing was recorded: this user is not allowed to use CUPTI",
             "run as root, or have an administrator load the driver with \
              NVreg_RestrictProfilingToAdminUsers=0; in a container, add the capability SYS_ADMIN",
         ),
@@ -60,7 +59,7 @@ fn out_of_range(found: &[RecordedProcess], range: &str) -> Failure {
     if names.iter().any(|name| &***name == range) {
         return Failure::told(
             ProblemKind::Unanswered,
-            format!("nothing was recorded: the program asked nothing of CUDA in range `{range}`"),
+            format!("nothing was recorded: the program made no CUDA calls in range `{range}`"),
             "choose another range, or record without --range",
         );
     }
@@ -72,11 +71,11 @@ fn out_of_range(found: &[RecordedProcess], range: &str) -> Failure {
     };
     let what = match range {
         PROFILER => {
-            "nothing was recorded: the program asked nothing of CUDA between cudaProfilerStart and \
+            "nothing was recorded: the program made no CUDA calls between cudaProfilerStart and \
              cudaProfilerStop, and has no range `profiler`"
                 .to_owned()
         }
-        _ => format!("nothing was recorded: no range `{range}` came"),
+        _ => format!("nothing was recorded: the program entered no range `{range}`"),
     };
     Failure::told(ProblemKind::Unanswered, what, ranges)
 }
@@ -110,11 +109,11 @@ mod tests {
     #[test]
     fn whoever_chose_a_range_that_never_came_learns_which_did() {
         let asked = said(&[process(&["load", "step\u{7}"], 0)], Some("train")).expect("a reason");
-        assert!(asked.contains("no range `train` came; ranges of the program: `load`, `step?`"));
+        assert!(asked.contains("entered no range `train`; ranges of the program: `load`, `step?`"));
         let none = said(&[process(&[], 0)], Some("train")).expect("a reason");
         assert!(none.contains("has no NVTX ranges"), "{none}");
         let idle = said(&[process(&["train"], 0)], Some("train")).expect("a reason");
-        assert!(idle.contains("asked nothing of CUDA in range `train`"), "{idle}");
+        assert!(idle.contains("made no CUDA calls in range `train`"), "{idle}");
         let never = said(&[process(&["train"], 0)], Some("profiler")).expect("a reason");
         assert!(never.contains("cudaProfilerStart"), "{never}");
         let two = [process(&[], 0), process(&["train"], 3)];

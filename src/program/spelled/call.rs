@@ -30,13 +30,13 @@ table_of_calls! {
     #[serde(deny_unknown_fields, expecting = "a call such as { copy = \"x\", to = \"d\" }")]
     #[cfg_attr(feature = "schema", schemars(rename = "Call", transform = rules_of_calls))]
     calls {
-        /// Memory to copy from; `to` is the target. With a `stream`, the copy is asynchronous
+        /// Memory to copy from; `to` is the destination. With a `stream`, the copy is asynchronous
         /// (`cudaMemcpyAsync`); without one, the host waits for it (`cudaMemcpy`), unless it is
         /// within one GPU. If both sides are host memory, the CPU copies.
         copy: String => Copy,
         /// A kernel to launch on the GPU, from the library or a `[[kernel]]` table, with the memory
-        /// that it `reads` and `writes`. `matmul` with `rows`, `inner` and `columns` is a product
-        /// of any shape.
+        /// that it `reads` and `writes`. `matmul` with `rows`, `inner` and `columns` multiplies
+        /// matrices of any shape.
         launch: String => Launch,
         /// A kernel to run on the CPU with all its threads, while the host waits.
         compute: String => Compute,
@@ -54,7 +54,8 @@ table_of_calls! {
         synchronize_event: String => SynchronizeEvent,
         /// The GPU, counted from 0, that the host waits for.
         synchronize_device: i64 [0..] => SynchronizeDevice,
-        /// The host thread to wait for, until it has made all of its calls listed above this one.
+        /// The host thread to wait for. The wait ends when it has made all of its calls listed
+        /// above this one.
         synchronize_thread: String => SynchronizeThread,
         /// Memory of the program to allocate; with a `stream`, in stream order
         /// (`cudaMallocAsync`).
@@ -67,8 +68,8 @@ table_of_calls! {
         unpin: String => Unpin,
         /// Host memory to free and allocate again, so that none of its pages has been touched.
         renew: String => Renew,
-        /// Managed memory whose pages are moved to the side that `to` names (`"gpu"` or `"host"`),
-        /// unless they are there already.
+        /// Managed memory to move to the side that `to` names (`"gpu"` or `"host"`). Pages that are
+        /// already there do not move.
         prefetch: String => Prefetch,
         /// Number of times to make the `calls`, one round after another.
         repeat: i64 [1..] => Repeat,
@@ -76,7 +77,7 @@ table_of_calls! {
         graph: Vec<RawCall> => Graph,
     }
     keys {
-        /// The target of a `copy`; for a `prefetch`, `"gpu"` or `"host"`.
+        /// The destination of a `copy`; for a `prefetch`, `"gpu"` or `"host"`.
         to: String { needed_by: [copy, prefetch] },
         /// Number of rows that a `copy` moves, each `row` bytes long (`cudaMemcpy2D`). The first
         /// row is at the start of the ranges in `copy` and `to`; all rows have to fit into them.
@@ -85,7 +86,7 @@ table_of_calls! {
         row: String { taken_by: [copy], beside: [rows] },
         /// Distance between the starts of rows in the source. Default: `row`.
         pitch: String { taken_by: [copy], beside: [rows] },
-        /// Distance between the starts of rows in the target. Default: `row`.
+        /// Distance between the starts of rows in the destination. Default: `row`.
         to_pitch: String { taken_by: [copy], beside: [rows] },
         /// Number of threads for a copy within host memory: 1 or `"all"`. Default: 1.
         threads: RawThreads { taken_by: [copy] },

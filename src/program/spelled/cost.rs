@@ -89,17 +89,17 @@ fn points(name: &str, raw: &Spanned<RawPoints>) -> Result<OwnCost, Fault> {
         }
         let found = Span::from_nanos_f64(nanos(time)?);
         if found == Span::ZERO {
-            let message = format!("kernel `{name}` has a point of no time");
+            let message = format!("kernel `{name}` has a point with a time of zero");
             return Err(Fault::new(message, time.span(), "no time", "write how long it takes"));
         }
         let slower =
             points.iter().find(|(_, before)| found.nanos_f64() < FALLEN * before.nanos_f64());
         if let Some((size, before)) = slower {
             let message = format!(
-                "the points of kernel `{name}` fall: {found} at {elements} elements, after \
-                 {before} at {size}"
+                "the times of kernel `{name}` fall: {found} at {elements} elements, after {before} \
+                 at {size}"
             );
-            let help = "correct the times: more elements do not take less than half";
+            let help = "correct the times: more elements cannot take less than half as long";
             return Err(Fault::new(message, time.span(), "takes less", help));
         }
         points.push((elements, found));
@@ -124,7 +124,7 @@ fn roofline(name: &str, raw: &Spanned<RawRoofline>) -> Result<OwnCost, Fault> {
     }
     let (flops, bytes) = (*flops_per_element.get_ref(), *bytes_per_element.get_ref());
     if flops + bytes == 0.0 {
-        let message = format!("the roofline of kernel `{name}` has no work");
+        let message = format!("the roofline of kernel `{name}` has no operations and no bytes");
         let help = "write the number of operations or bytes per element";
         return Err(Fault::new(message, raw.span(), "no work", help));
     }
@@ -141,8 +141,8 @@ fn stated(name: &str, raw: &Spanned<RawStated>) -> Result<OwnCost, Fault> {
     let nanos = |text: &Option<Spanned<String>>| text.as_ref().map_or(Ok(0.0), nanos);
     let (fixed, per_element) = (nanos(fixed)?, nanos(per_element)?);
     if fixed + per_element == 0.0 {
-        let message = format!("kernel `{name}` is stated to take no time");
-        let help = "write how long it takes, or leave the time out: it is unknown then";
+        let message = format!("the stated time of kernel `{name}` is zero");
+        let help = "write how long it takes, or remove the time to leave it unknown";
         return Err(Fault::new(message, raw.span(), "no time", help));
     }
     let range = off.as_ref().map(|text| range(name, text)).transpose()?;
@@ -199,7 +199,7 @@ pub(super) fn elementwise(raw: &RawKernel) -> Result<Option<Elementwise>, Fault>
     }
     if let Some(rule) = &raw.elements {
         let message = format!("kernel `{kernel}` has both `elementwise` and `elements`");
-        let help = "remove `elements`: the size of the ranges sets the number";
+        let help = "remove `elements`: the size of the ranges sets the number of elements";
         return Err(
             Fault::new(message, rule.span(), "given twice", help).and(key.span(), "also sets it")
         );

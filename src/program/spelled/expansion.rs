@@ -64,8 +64,8 @@ impl Expansion<'_> {
         self.note(call);
         if self.calls.len() > Program::MOST_CALLS {
             let message = format!("the program has more than {} calls", Program::MOST_CALLS);
-            let help = "repeat fewer times: beyond a few hundred, more of the same calls do not \
-                        change the answer";
+            let help = "repeat fewer times: beyond a few hundred, more repetitions do not change \
+                        the answer";
             return Err(Fault::new(message, self.at.clone(), "over the limit", help));
         }
         let longest = Instant::HORIZON.since_start();

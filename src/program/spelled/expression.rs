@@ -95,10 +95,10 @@ const INDICES: Named = Named {
 };
 /// Names in rules of kernels.
 const NUMBERS: Named = Named {
-    all: "numbers of the launch",
-    one: "a number of the launch",
-    unknown: "unknown number",
-    more: "; a call's `arguments` define others",
+    all: "variables of the launch",
+    one: "a variable of the launch",
+    unknown: "unknown variable",
+    more: ", or define it in the call's `arguments`",
 };
 
 /// A value on the way: only inside `ceil` is it not whole.

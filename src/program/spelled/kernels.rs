@@ -84,14 +84,16 @@ impl Expansion<'_> {
         if let Some((key, place)) = stray {
             let message =
                 format!("`{key}` only applies to library kernels, not to your own kernel `{name}`");
-            return Err(Fault::new(message, place, "not taken", "remove it"));
+            return Err(Fault::new(message, place, "not allowed", "remove it"));
         }
         let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
             if !names.is_empty() && names.len() != texts.len() {
                 let (wants, has) = (names.len(), texts.len());
-                let message =
-                    format!("kernel `{name}` {what} {wants} ranges, but the call {what} {has}");
-                let help = "list the ranges in the kernel's order, one for each name";
+                let message = format!(
+                    "the number of ranges that kernel `{name}` {what} is {wants}, but the call \
+                     {what} {has}"
+                );
+                let help = "list one range for each name, in the kernel's order";
                 return Err(Fault::new(message, name.span(), "wrong number of ranges", help)
                     .and(names[0].span(), "declared here"));
             }
@@ -125,7 +127,7 @@ impl Expansion<'_> {
         let writes = call.all_writes();
         let [output] = &writes[..] else {
             let message =
-                format!("kernel `{kernel}` writes one range, but the call has {}", writes.len());
+                format!("kernel `{kernel}` writes one range, but the call writes {}", writes.len());
             let place = needed(&call.writes).span();
             return Err(Fault::new(message, place, "one", "write a single range"));
         };
@@ -137,7 +139,7 @@ impl Expansion<'_> {
     /// A product of any shape, by cuBLAS.
     fn product(&mut self, name: &Spanned<String>, call: &RawCall) -> Result<OwnStep, Fault> {
         let types = ProductType::ALL.map(|of| (of.name(), of));
-        let of = call.r#type.as_ref().map(|of| one_of("type of a product", of, &types));
+        let of = call.r#type.as_ref().map(|of| one_of("matrix type", of, &types));
         let of = of.transpose()?.unwrap_or(ProductType::F32);
         let mut numbers = BTreeMap::new();
         for (name, value) in call.all_arguments() {
@@ -145,7 +147,7 @@ impl Expansion<'_> {
             let size = *value.get_ref();
             let most = ProductShape::MOST;
             if !is_side || size.fract() != 0.0 || !(1.0..=most as f64).contains(&size) {
-                let message = format!("a product cannot have `{name} = {value}`");
+                let message = format!("a matrix product cannot have `{name} = {value}`");
                 let help =
                     format!("its arguments are `rows`, `inner` and `columns`, from 1 to {most}");
                 return Err(Fault::new(message, value.span(), "not allowed", help));
@@ -153,7 +155,7 @@ impl Expansion<'_> {
             numbers.insert(name.get_ref().clone(), size);
         }
         if let Some(lead) = &call.lead {
-            let message = "a product cannot have a `lead`";
+            let message = "a matrix product cannot have a `lead`";
             return Err(Fault::new(message, lead.span(), "not allowed", "remove it"));
         }
         let (gpu, cpu, rule) = (GpuSide::Product(of), CpuSide::Unknown, String::new());
@@ -165,9 +167,9 @@ impl Expansion<'_> {
         let mut step =
             OwnStep { kernel, reads, writes, elements: 1, numbers, geometry, parameters };
         let Some(shape) = step.product() else {
-            let message = "a product needs `rows`, `inner` and `columns`";
+            let message = "a matrix product needs `rows`, `inner` and `columns`";
             let help = "add `arguments = { rows = ..., inner = ..., columns = ... }`";
-            return Err(Fault::new(message, name.span(), "is not enough", help));
+            return Err(Fault::new(message, name.span(), "incomplete", help));
         };
         step.elements = shape.rows.saturating_mul(shape.columns);
         Ok(step)

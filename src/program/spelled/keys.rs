@@ -190,7 +190,7 @@ pub(super) fn rules_of_keys(schema: &mut schemars::Schema, calls: &[&str], keys:
             dependencies.insert(key.name.to_owned(), rule);
             let description = schema.pointer_mut(&format!("/properties/{}/description", key.name));
             if let Some(Value::String(text)) = description {
-                let verb = if key.needed_by.is_empty() { "Taken" } else { "Needed" };
+                let verb = if key.needed_by.is_empty() { "Used" } else { "Required" };
                 *text += &format!(" {verb} by {}.", in_backquotes(&of));
             }
         }

@@ -87,12 +87,12 @@ impl DeclaredKernel {
                     "block" => "add, for example, `block = [256]`",
                     _ => "add, for example, `grid = [\"ceil(elements / 256)\"]`",
                 };
-                return Err(Fault::new(message, raw.name.span(), "is not enough", help));
+                return Err(Fault::new(message, raw.name.span(), "incomplete", help));
             }
         }
         if raw.block.is_some() != raw.grid.is_some() {
             let message = format!("kernel `{name}` has only one of `block` and `grid`");
-            return Err(Fault::new(message, raw.name.span(), "is not enough", "write both"));
+            return Err(Fault::new(message, raw.name.span(), "incomplete", "write both"));
         }
         if let (false, Some(stray)) = (has_code, raw.parameters.first()) {
             let message = format!("kernel `{name}` has `parameters` but no code");
@@ -177,7 +177,7 @@ impl DeclaredKernel {
                     format!("kernel `{name}` cannot have the argument `{number} = {value}`");
                 let help = "write a finite number; the number of elements is a key of the call, \
                             not an argument";
-                return Err(Fault::new(message, value.span(), "not taken", help));
+                return Err(Fault::new(message, value.span(), "not allowed", help));
             }
             numbers.insert(number.get_ref().clone(), *value.get_ref());
         }
@@ -275,8 +275,8 @@ impl DeclaredKernel {
             RawParameter::Number(of, number) => (of, number),
         };
         let beyond = |of: &str| {
-            let message = format!("`{number}` of kernel `{}` does not fit {of}", rules.name);
-            Fault::new(message, number.span(), "too large", "use a wider type")
+            let message = format!("`{number}` of kernel `{}` does not fit into {of}", rules.name);
+            Fault::new(message, number.span(), "out of range", "use a wider type")
                 .and(rules.call.clone(), "by this call")
         };
         Ok(match of.get_ref().as_str() {
@@ -291,7 +291,7 @@ impl DeclaredKernel {
             "f64" => Parameter::F64(rules.real(number)?),
             other => {
                 let all = ["i32", "u32", "i64", "u64", "f32", "f64"];
-                return Err(unknown("type of a parameter", other, of.span(), &all));
+                return Err(unknown("parameter type", other, of.span(), &all));
             }
         })
     }

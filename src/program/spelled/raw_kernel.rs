@@ -53,10 +53,11 @@ pub struct RawKernel {
     pub grid: Option<Spanned<Vec<Spanned<Number>>>>,
     /// Dynamic shared memory per block, such as `"4 KiB"`. Default: none.
     pub shared: Option<Spanned<Number>>,
-    /// Number of elements that a launch works on if it does not say, such as `"rows * columns"`.
+    /// Number of elements that a launch works on if the launch does not give it, such as
+    /// `"rows * columns"`.
     pub elements: Option<Spanned<Number>>,
-    /// The names in `reads` and `writes` of which a launch on some elements uses only these
-    /// elements; the other inputs are read whole. Must include all of `writes`. With this key,
+    /// The names in `reads` and `writes` of which a launch on part of the elements uses only the
+    /// same part; the other inputs are read whole. Must include all of `writes`. With this key,
     /// plans can split tasks that have a `split`. Default: the kernel is not split.
     pub elementwise: Option<Spanned<Vec<Spanned<String>>>>,
     /// Number of neighbours on each side that an element of `elementwise` depends on, as in a
@@ -141,9 +142,10 @@ pub struct RawCpu {
     pub roofline: Option<Spanned<RawRoofline>>,
     /// A stated time.
     pub stated: Option<Spanned<RawStated>>,
-    /// A command that does the same work, with its arguments: `["./blur", "{elements}"]`. `hallway
-    /// calibrate --scenario FILE --allow-commands` times it. If its last line of output is a time
-    /// such as `3.1 ms`, that is used; otherwise, the time from start to exit.
+    /// A command that does the same work, with its arguments: `["./blur", "{elements}"]`.
+    /// `hallway calibrate --scenario FILE --allow-commands` times it. If the last line of its
+    /// output is a time, such as `3.1 ms`, this time is used; otherwise, the time from start to
+    /// exit.
     pub command: Option<Spanned<Vec<Spanned<String>>>>,
 }
 

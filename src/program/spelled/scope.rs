@@ -31,7 +31,7 @@ pub struct RawMemory {
     pub kind: RawKind,
     /// Size, such as `"64 MiB"`.
     pub size: Spanned<String>,
-    /// The GPU that it is on, counted from 0. Only for `kind = "device"`. Default: 0.
+    /// The GPU that has the memory, counted from 0. Only for `kind = "device"`. Default: 0.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub gpu: Option<Spanned<i64>>,
 }
@@ -180,8 +180,9 @@ impl Scope {
             return Ok(known);
         }
         if self.streams.len() == MOST_STREAMS {
-            let message = format!("`{name}` is one stream too many: {MOST_STREAMS} are the most");
-            let help = "let calls share streams, such as `s{i % 4}`: the GPU runs few at once";
+            let message = format!("`{name}` is one stream too many: the limit is {MOST_STREAMS}");
+            let help = "let calls share streams, such as `s{i % 4}`: the GPU runs only a few at \
+                        once";
             return Err(part.fault(message, "too many streams", help.to_owned()));
         }
         Ok(self.make(Some(name), StreamKind::Blocking, DeviceId::FIRST))
@@ -299,7 +300,7 @@ impl Scope {
             _ => {
                 let name = &self.allocations[allocation.0].name;
                 let message = format!(
-                    "bytes {from} to {to} are not a range within `{name}`, which has {all}"
+                    "bytes {from} to {to} are not a valid range in `{name}`, which has {all}"
                 );
                 let message = message + &at_indices(&self.indices);
                 Err(part.fault(message, "outside", "use a non-empty range within the memory"))

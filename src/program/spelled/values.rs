@@ -141,7 +141,7 @@ written_in_several_ways! {
         let found = map.next_entry::<Spanned<String>, Spanned<Number>>()?;
         let (of, number) = found.ok_or_else(|| A::Error::custom(EMPTY))?;
         if map.next_key::<Spanned<String>>()?.is_some() {
-            return Err(A::Error::custom("a parameter has one type"));
+            return Err(A::Error::custom("a parameter has exactly one type"));
         }
         Ok(RawParameter::Number(of, number))
     }

@@ -18,19 +18,19 @@ pub(super) fn in_code(remedy: Remedy, language: &str) -> &'static str {
             "no `torch.cuda.synchronize()`, `.item()` or `print(tensor)` in the loop; \
              `event.synchronize()` right before a result is read",
             "no `cupy.cuda.Device().synchronize()` in the loop; `event.synchronize()`",
-            "`cudaEventRecord` behind the result, `cudaEventSynchronize` where it is read",
+            "`cudaEventRecord` after the result, `cudaEventSynchronize` where it is read",
         ],
         Remedy::KeepMemory => [
-            "allocate outside of the loop; `out.copy_(y, non_blocking=True)` into a pinned `out` \
+            "allocate outside the loop; `out.copy_(y, non_blocking=True)` into a pinned `out` \
              instead of `y.cpu()`",
-            "keep arrays and use `out=`; `d.get(out=pinned)` instead of `d.get()`",
+            "reuse arrays with `out=`; `d.get(out=pinned)` instead of `d.get()`",
             "`cudaMalloc` before the loop, or `cudaMallocAsync` with a raised release threshold",
         ],
         Remedy::DropCopies => [
-            "keep the tensor on the GPU instead of `.cpu()` and `.to(device)`; do not send back \
-             what did not change",
+            "keep the tensor on the GPU instead of `.cpu()` and `.to(device)`; do not send \
+             unchanged data again",
             "keep the `cupy.ndarray` instead of `.get()` and `cupy.asarray`",
-            "leave the `cudaMemcpyAsync` out, or copy within the GPU",
+            "remove the `cudaMemcpyAsync`, or copy within the GPU",
         ],
         Remedy::CopyOnce => [
             "`x = x.to(device)` once before the loop, or `register_buffer`",

@@ -15,21 +15,21 @@ pub(super) fn what(change: &Change) -> String {
     match change.remedy {
         Remedy::Pin => format!("pin {memory}"),
         Remedy::DeferWaits => format!("defer or drop {}", plural(calls, "wait")),
-        Remedy::KeepMemory => format!("keep {memory} from pass to pass"),
+        Remedy::KeepMemory => format!("reuse {memory} in every pass"),
         Remedy::DropCopies => format!("drop the copy to {memory}"),
-        Remedy::CopyOnce => format!("copy once to {memory}, not in each pass"),
+        Remedy::CopyOnce => format!("copy to {memory} once, not in every pass"),
         Remedy::Narrow => format!("copy only the used bytes of {memory}"),
         Remedy::Gather => {
-            format!("bring {} to {memory} together at the end", plural(calls, "copy"))
+            format!("copy {} to {memory} together at the end", plural(calls, "copy"))
         }
         Remedy::Stage => format!("stage {memory} through pinned buffers"),
-        Remedy::InPlace => format!("use {memory} in place, without a copy"),
+        Remedy::InPlace => format!("access {memory} in place, without a copy"),
         Remedy::PrefetchManaged => format!("prefetch the pages of {memory}"),
         Remedy::Pack => format!("pack {} to {memory} into one", plural(calls, "copy")),
         Remedy::Prefetch => format!("prefetch {memory} in a second stream"),
-        Remedy::DownloadStream => format!("download {memory} in a stream of its own"),
-        Remedy::Chunks => format!("cut the copies of {memory} and their kernels into chunks"),
-        Remedy::Graph => format!("graph of {}", plural(calls, "call")),
+        Remedy::DownloadStream => format!("download {memory} in a separate stream"),
+        Remedy::Chunks => format!("split the copies of {memory} and their kernels into chunks"),
+        Remedy::Graph => format!("launch {} as a graph", plural(calls, "call")),
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) fn needs(takes: &Takes) -> String {
         (Some(once), Some(passes)) if once > Span::ZERO => {
             format!("; {once} once, which pays off after {}", plural(passes, "pass"))
         }
-        (None, _) => "; what that costs once is not known".to_owned(),
+        (None, _) => "; the one-time cost is unknown".to_owned(),
         _ => String::new(),
     };
     format!("{}{once}", taken(takes))
@@ -90,7 +90,7 @@ pub(super) fn little(one: &NoGain, of: &Breakdown) -> String {
         return refusal.to_string();
     }
     let Some(factor) = one.factor.filter(|_| !one.is_combined) else {
-        return "only in the combination above".to_owned();
+        return "helps only in the combination above".to_owned();
     };
     let gains = match factor {
         NOTHING.. => format!("gains {}", fine_percent(1.0 - 1.0 / factor)),
@@ -120,16 +120,16 @@ fn cause(remedy: Remedy, of: &Breakdown) -> String {
         | Remedy::Stage
         | Remedy::InPlace
         | Remedy::PrefetchManaged => {
-            format!("copies that no kernel hides take {} of the pass", share(copies_ns))
+            format!("exposed copies take {} of the pass", share(copies_ns))
         }
         Remedy::Prefetch | Remedy::DownloadStream | Remedy::Chunks => match copies > kernels {
             true => format!("{kernels} of kernels cannot hide {copies} of copies"),
-            false => format!("copies that no kernel hides take {} of the pass", share(copies_ns)),
+            false => format!("exposed copies take {} of the pass", share(copies_ns)),
         },
         Remedy::DeferWaits | Remedy::KeepMemory | Remedy::Graph | Remedy::Gather => {
             match idle_ns.nanos_f64() > 0.5 * all.nanos_f64() {
                 true => "the host's own work takes most of the pass".to_owned(),
-                false => format!("the GPU idles for only {} of the pass", share(idle_ns)),
+                false => format!("the GPU is idle for only {} of the pass", share(idle_ns)),
             }
         }
     }

@@ -86,24 +86,27 @@ fn stream(
     let held_up = hold_ups(program, timeline, &operations);
     let busy = busy(operations.iter().map(|operation| (operation.start, operation.end)));
     let why = match held_up.as_slice() {
-        [] => ", and nothing holds it up".to_owned(),
+        [] => ", and nothing delays it".to_owned(),
         held_up => format!(". {}", joined(held_up.iter().map(hold_up), ". ")),
     };
     Some(format!("Stream `{}` is busy for {busy}{why}.", names.stream(id)))
 }
 
 fn hold_up(HoldUp { by, total, longest, from, call, awaited }: &HoldUp) -> String {
-    let longest =
-        if longest < total { format!(" in all, for {longest} at most") } else { String::new() };
+    let longest = if longest < total {
+        format!(" in total, up to {longest} at a time")
+    } else {
+        String::new()
+    };
     let awaited = |what: &str| if_known(*awaited, |other| format!(", {what} {}", other + 1));
     let (who, while_it) = match by {
-        HeldUpBy::Host => ("The host holds", awaited("while the host makes call")),
-        HeldUpBy::OtherStream => ("Another stream holds", awaited("which waits for call")),
-        HeldUpBy::Engine => ("A busy engine holds", awaited("while the engine runs call")),
-        HeldUpBy::HandOver => ("Hand-overs hold", String::new()),
+        HeldUpBy::Host => ("The host delays", awaited("while the host makes call")),
+        HeldUpBy::OtherStream => ("Another stream delays", awaited("which waits for call")),
+        HeldUpBy::Engine => ("A busy engine delays", awaited("while the engine runs call")),
+        HeldUpBy::HandOver => ("Hand-overs delay", String::new()),
     };
     let call = call + 1;
-    format!("{who} it up for {total}{longest} (from {from}, before call {call}{while_it})")
+    format!("{who} it by {total}{longest} (from {from}, before call {call}{while_it})")
 }
 
 /// The columns of a listing with times.
@@ -164,6 +167,6 @@ pub fn call_times(program: &Program, timeline: &Timeline) -> Vec<[Option<Span>; 
 }
 
 /// What the columns mean.
-pub(super) const LEGEND: &str = "\
-Predicted, without scatter, from the start of the pass: the host enters a call when it begins and\n\
-goes on when it returns; the device works on it from its start until it is done.\n\n";
+pub(super) const LEGEND: &str = "Predicted times from the start of the pass, without scatter. The \
+                                 host is in a call from `begins` to\n`returns`; the device works \
+                                 on it from `starts` to `done`.\n\n";

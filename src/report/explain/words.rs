@@ -68,9 +68,9 @@ fn host_memory(plan: &Plan) -> Option<String> {
 /// Which memory each kind of copy in a program moves, for a program that a scenario spells out.
 fn copies_of(program: &Program) -> Option<String> {
     const MOVED: [&str; 3] = [
-        "is pinned: copy engines reach it directly, and the host thread goes on while they copy",
-        "is pageable: the driver stages its copies through pinned memory of its own, and the host \
-         thread is held meanwhile",
+        "is pinned: copy engines access it directly, and the host thread continues while they copy",
+        "is pageable: the driver stages its copies through its own pinned memory, and the host \
+         thread is blocked meanwhile",
         "is copied by the CPU, on the host thread",
     ];
     let all_names = Names::in_program(program);

@@ -18,8 +18,8 @@ pub(super) fn section(case: &Case<'_>, of: &Review<'_>) -> Markup {
             Home::Device => "device".to_owned(),
             Home::Scratch => "scratch".to_owned(),
         })
-        .with(Column::number("elements of a batch"), |buffer| count(buffer.elements))
-        .with(Column::number("bytes in all"), |buffer| buffer.bytes(workload.batches));
+        .with(Column::number("elements per batch"), |buffer| count(buffer.elements))
+        .with(Column::number("total bytes"), |buffer| buffer.bytes(workload.batches));
     let names = |ids: &[BufferId]| joined(ids.iter().map(|&id| &workload.buffer(id).name), ", ");
     let tasks = Table::of(&workload.tasks)
         .with(Column::words("task"), |task| &task.name)
@@ -49,13 +49,13 @@ fn lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
         "Nothing else uses the GPU, the link, or the CPU's cores meanwhile.".to_owned(),
     ];
     if let Some(context) = of.evaluation.context_ns {
-        lines.push(format!("A process that has not used the GPU pays {context} for a context."));
+        lines.push(format!("A new process pays {context} for a CUDA context."));
     }
     let threads = of.profile.machine.cpu_threads;
     if case.subject.ranking.best_on_cpu().is_some() && threads > 0 {
         lines.push(format!(
-            "The CPU's side runs on {}, by hallway's own code for each kernel or by what the \
-             scenario says that it costs.",
+            "CPU times are for {}, with hallway's own code for each kernel or the costs that the \
+             scenario states.",
             plural(threads as u64, "thread")
         ));
     }
@@ -63,7 +63,7 @@ fn lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
         lines.push(format!("The {} batches are independent.", workload.batches));
     }
     lines.push(format!(
-        "Only plans that hallway knows were compared: {} could be predicted.",
+        "Only hallway's own kinds of plans were compared; {} could be predicted.",
         plural(case.assessment.plans.len() as u64, "plan")
     ));
     let said = limits(case.assessment).into_iter();

@@ -36,12 +36,12 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         .with(Column::number("#"), |plan| plan.rank)
         .with(Column::words("plan"), |plan| &plan.plan)
         .with(Column::words("limited by"), |plan| or_dash(plan.bottleneck))
-        .with(Column::number("time of a run"), |plan| plan.predicted_ns)
+        .with(Column::number("time per run"), |plan| plan.predicted_ns)
         .with(Column::number("range"), |plan| range(plan.low_ns, plan.high_ns))
         .with(Column::number("measured"), |plan| {
             if_known(measured(case, plan), |time| time.to_string())
         })
-        .with(Column::number("against fastest"), against_fastest);
+        .with(Column::number("vs fastest"), against_fastest);
     let (scale, has_runs) =
         (Scale::of_times(Span::from_nanos_f64(end)), case.subject.runs.is_some());
     case.part(
@@ -50,19 +50,19 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         &html! {
             (scrolled(&html! { table.plans {
                 thead { tr {
-                    th { "Plan" } th.bar { "Predicted time of a run" (scale.labels()) }
+                    th { "Plan" } th.bar { "Predicted time per run" (scale.labels()) }
                     th.number { "Time" }
                     @if has_runs { th.number { "Measured" } }
-                    th.number { "Against fastest" } th { "Limited by" }
+                    th.number { "vs fastest" } th { "Limited by" }
                 } }
                 tbody { @for plan in &shown { (row(case, plan, end, &scale)) } }
             } }))
             p.note {
                 (sides(&shown)) " Lines: ranges."
                 @if has_runs { " Diamonds: the median of the measured runs." }
-                @if is_cut { " Notched bars and lines with an arrow go on." }
+                @if is_cut { " Notched bars and lines with an arrow extend beyond the axis." }
                 @if case.subject.ranking.best_on_gpu().is_some() {
-                    " A plan's name shows it in the timeline below."
+                    " Click a plan's name to show it in the timeline below."
                 }
             }
             @for line in choice(case.assessment) { (noted(&line)) }

@@ -31,7 +31,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let figures = Table::of(&all)
         .with(Column::words("kind of plan"), |(name, ..)| name)
         .with(Column::number("chunks"), |(_, chunks, _)| chunks)
-        .with(Column::number("time of a run"), |(.., time)| time);
+        .with(Column::number("time per run"), |(.., time)| time);
     let (best, plans) = &kinds[0];
     let (chunks, ranked) = fastest(plans);
     let pieces =
@@ -43,7 +43,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         &html! {
             @if let Some(chart) = chart(&kinds, best, chunks) { (chart.draw()) }
             @if kinds.len() > MOST_KINDS {
-                p.note { "The fastest " (MOST_KINDS) " of " (kinds.len()) " kinds of plans." }
+                p.note { "The fastest " (MOST_KINDS) " of " (kinds.len()) " kinds of plans are \
+                                                                           shown." }
             }
             (folded_table("Figures", &figures))
         },
@@ -69,11 +70,11 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
     let powers = numbers.iter().filter(|number| number.is_power_of_two()).count();
     let is_marked = |number: &u64| powers < 2 || number.is_power_of_two();
     let description = format!(
-        "Time of a run against the number of chunks, for {} kinds of plans; {best} with {chunks} \
-         is the fastest. The table below has the figures.",
+        "Time per run against number of chunks, for {} kinds of plans; {best} with {chunks} is the \
+         fastest. The table below has the figures.",
         lines.len()
     );
-    let (x, y) = (("chunks of a batch", |_: f64| String::new()), ("time of a run", time_at));
+    let (x, y) = (("chunks per batch", |_: f64| String::new()), ("time per run", time_at));
     let mut chart = Chart::of(lines, x, y, description)?;
     let marked = numbers.into_iter().filter(is_marked);
     chart.x.marks = marked.map(|number| (number as f64, number.to_string())).collect();

@@ -147,7 +147,7 @@ pub(super) const REASONS: [&str; 7] = [
     "the run begins with it",
     "it had to be issued by",
     "its stream was busy with",
-    "an event had to come after",
+    "it waited for an event after",
     "its engine was busy with",
     "the host waited for the device to finish",
     "it waited for another host thread to return from",

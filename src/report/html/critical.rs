@@ -39,11 +39,11 @@ fn title(case: &Case<'_>, best: &Ranked) -> String {
     let assessed = case.assessment.plans.iter().find(|one| one.plan == best.plan.name());
     match assessed.and_then(|one| one.bottleneck) {
         Some(Bottleneck::Balanced) | None => {
-            "Critical path: nothing bounds the best GPU plan alone".to_owned()
+            "Critical path: no single cost limits the best GPU plan".to_owned()
         }
         Some(bottleneck) => {
             let side = place(best.plan.side());
-            format!("Critical path: the plan to choose {side} is limited by {bottleneck}")
+            format!("Critical path: recommended plan {side}, limit: {bottleneck}")
         }
     }
 }
@@ -89,7 +89,7 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
         }
         (scrolled(&html! { table.waterfall {
             thead { tr {
-                th { "What" } th.bar { "One after the other" (scale.labels()) }
+                th { "What" } th.bar { "In sequence" (scale.labels()) }
                 th.number { "Time" } th.number { "Share" } th.number { "Steps" }
             } }
             tbody {
@@ -107,13 +107,13 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
                     td.number { (times) }
                 } }
                 tr.total {
-                    td { "A run" } td.bar {} td.number { (timeline.makespan) } td.number { "100%" }
+                    td { "Total" } td.bar {} td.number { (timeline.makespan) } td.number { "100%" }
                     td.number {}
                 }
             }
         } }))
         p.note {
-            "In its own order, its calls take at least " (ranked.bound) "."
+            "In this order, its calls take at least " (ranked.bound) "."
             @if let (Some(least), true) = (case.assessment.least_ns, is_best) {
                 " No schedule of these tasks takes less than " (least)
                 (rich(&if_known(case.assessment.above_least.as_ref(), above_least))) "."
@@ -151,7 +151,7 @@ fn gap(segment: &PathSegment<'_>) -> Kind {
         Some(Reason::Issue) | None => "from the call to the device",
         Some(Reason::Stream) => "hand-over within a stream",
         Some(Reason::Event) => "hand-over by an event",
-        Some(Reason::Engine) => "engine going on to other work",
+        Some(Reason::Engine) => "engine switching to other work",
         Some(Reason::Device) => "host waking up",
         Some(Reason::Thread) => "host thread waking up",
     };
@@ -161,7 +161,7 @@ fn gap(segment: &PathSegment<'_>) -> Kind {
 fn work(program: &Program, segment: &PathSegment<'_>) -> Kind {
     let call = &program.body[segment.activity.call];
     let (what, class) = match segment.activity.lane {
-        Lane::Host if call.only_waits() => ("host, back from waiting".to_owned(), "host"),
+        Lane::Host if call.only_waits() => ("host returning from a wait".to_owned(), "host"),
         Lane::Host if call.is_host_work() => {
             let kernel = program.kernel_of(call).unwrap_or("other work");
             (format!("host: {kernel}"), "host")

@@ -15,7 +15,7 @@ pub(super) fn section(of: &Review<'_>) -> Markup {
             dl.facts {
                 @for (name, value) in facts(of) { div { dt { (name) } dd { (breaking(&value)) } } }
             }
-            h3 { "How far off it was" }
+            h3 { "Accuracy" }
             (accuracy(of))
             p { (rich(&sureness(of.profile))) }
             @if let Some(line) = unsteady { p { (rich(&line)) } }
@@ -33,10 +33,10 @@ fn facts(of: &Review<'_>) -> Vec<(&'static str, String)> {
     let origin = &of.evaluation.profile;
     let extent = match machine.extent {
         CalibrationExtent::Full => "",
-        CalibrationExtent::Quick => ", quickly",
+        CalibrationExtent::Quick => ", with --quick",
         CalibrationExtent::Elsewhere => ", from a table of samples",
     };
-    let day = origin.calibrated.as_deref().unwrap_or("on a day that nobody wrote down");
+    let day = origin.calibrated.as_deref().unwrap_or("on an unknown date");
     let gpus = if machine.devices > 1 { format!("{} x ", machine.devices) } else { String::new() };
     let or_not = |word: &Option<String>| word.clone().unwrap_or(Provenance::NOT_SAID.to_owned());
     let mut facts = vec![
@@ -65,14 +65,14 @@ fn facts(of: &Review<'_>) -> Vec<(&'static str, String)> {
 
 fn accuracy(of: &Review<'_>) -> Markup {
     let Some(found) = &of.profile.accuracy else {
-        return html! { p { "No plan was tried on this machine." } };
+        return html! { p { "No plan has been run on this machine." } };
     };
     let what = "plans of small random workloads, each run and predicted";
     let rows = [
         ("Trials", found.trials.to_string(), what),
-        ("Median error", fine_percent(found.median_error), "half of the trials were nearer"),
-        ("95% of errors below", fine_percent(found.p95_error), "one of twenty was further off"),
-        ("In the range", percent(found.coverage), "of the trials, with margins from others"),
+        ("Median error", fine_percent(found.median_error), "half of the trials were closer"),
+        ("95% of errors below", fine_percent(found.p95_error), "one in twenty was further off"),
+        ("In range", percent(found.coverage), "of the trials, with margins from the other trials"),
     ];
     let repeats = found.repeatability.map(fine_percent);
     html! {
@@ -82,11 +82,11 @@ fn accuracy(of: &Review<'_>) -> Markup {
                     tr { th scope="row" { (name) } td.number { (value) } td { (words) } }
                 }
                 @if let Some(repeats) = repeats { tr {
-                    th scope="row" { "Machine's own" } td.number { (repeats) }
-                    td { "by so much, two halves of a trial's runs differ" }
+                    th scope="row" { "Machine's own noise" } td.number { (repeats) }
+                    td { "difference between the two halves of a trial's runs" }
                 } }
             }
         } }))
-        p.note { (rich("`docs/accuracy.md` has the record over all machines that were measured.")) }
+        p.note { (rich("`docs/accuracy.md` has the results for all measured machines.")) }
     }
 }

@@ -135,8 +135,8 @@ fn contents(cases: &[Case<'_>]) -> Markup {
         nav.contents aria-label="Scenarios" {
             (scrolled(&html! { table {
                 thead { tr {
-                    th { "Scenario" } th { "Answer" } th { "Plan to choose" }
-                    th.number { "A run of it" } th.number { "Of a run, side by side" }
+                    th { "Scenario" } th { "Answer" } th { "Recommended plan" }
+                    th.number { "Time per run" } th.number { "CPU and GPU times per run" }
                 } }
                 tbody { @for case in cases {
                     @let best = case.chosen();
@@ -255,10 +255,10 @@ fn roles(case: &Case<'_>, ranked: &Ranked) -> Markup {
     let is_it = |one: Option<&Ranked>| one.is_some_and(|one| std::ptr::eq(one, ranked));
     let ranking = case.subject.ranking;
     let is_on_its_side = is_it(ranking.best_on_gpu()) || is_it(ranking.best_on_cpu());
-    let beside = format!("to choose {}", place(ranked.plan.side()));
+    let beside = format!("recommended {}", place(ranked.plan.side()));
     let all = [
         ("fastest", is_it(ranking.fastest())),
-        ("to choose", is_it(case.chosen())),
+        ("recommended", is_it(case.chosen())),
         (&beside, is_on_its_side && !is_it(case.chosen())),
         ("naive", is_it(case.naive())),
     ];

@@ -53,9 +53,9 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
                 tbody { @for passes in &all { (passes.row([low, high], &scale)) } }
             } }))
             p.note {
-                "Shapes: how many runs took how long, for each plan; upright line: their median. \
-                 Dot: the predicted time, on a line that is its range, relative to that median."
-                @if beyond > 0 { " " (plural(beyond as u64, "run")) " lie beyond the axis." }
+                "Shapes: distribution of each plan's measured runs; vertical line: their median. \
+                 Dot and line: predicted time and range, relative to that median."
+                @if beyond > 0 { " " (plural(beyond as u64, "run")) " beyond the axis." }
             }
         },
     )
@@ -68,7 +68,7 @@ fn title(all: &[Passes<'_>]) -> String {
     let steadiest = spreads().min_by(|one, other| one.0.total_cmp(&other.0));
     match (steadiest, widest) {
         (Some((least, _)), Some((most, name))) if all.len() > 1 => format!(
-            "Measured runs: nine in ten lie within {:.1}% of each other at best, {:.0}% at worst \
+            "Measured runs: nine in ten are within {:.1}% of each other at best, {:.0}% at worst \
              ({name})",
             100.0 * least,
             100.0 * most
@@ -131,7 +131,7 @@ impl<'a> Passes<'a> {
         };
         let (fast, slow) = (time(0.05), time(0.95));
         let words = format!(
-            "{}: median {}, nine in ten {}; predicted {} ({} against the median)",
+            "{}: median {}, nine in ten {}; predicted {} ({} vs the median)",
             self.ranked.plan.name(),
             self.median,
             range(fast, slow),

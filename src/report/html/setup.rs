@@ -48,8 +48,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             @if let Some(chart) = chart(&plans, runs) { (chart.draw()) }
             @for note in once(case.assessment) { (noted(&note)) }
             p.note { (rich(
-                "First use is what a process pays that has not used the GPU before: a context, the \
-                 kernels' code, new pages."
+                "First use is what a new process pays before it can use the GPU: a context, \
+                 loading kernels, new pages."
             )) }
         },
     )
@@ -62,12 +62,12 @@ fn title(case: &Case<'_>) -> String {
         Some(from) if verdict.run_answer == Answer::Cpu => {
             format!("Set-up: the CPU is faster from about {} runs on", count(from))
         }
-        Some(from) => format!("Set-up: it pays from about {} runs on", count(from)),
+        Some(from) => format!("Set-up: pays off from about {} runs on", count(from)),
         None if verdict.answer == verdict.run_answer && is_of_programs => {
             let runs = plural(runs, "run");
             format!("Set-up: a program of {runs} has the same answer as one run")
         }
-        None => "Set-up, and how often a program goes over the data".to_owned(),
+        None => "Set-up and the number of runs".to_owned(),
     }
 }
 
@@ -88,9 +88,9 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
     let lines: Vec<Line> = plans.iter().filter_map(line).collect();
     let flags = vec![(runs as f64, format!("here: {}", plural(runs, "run")))];
     let flags = flags.into_iter().filter(|(at, _)| (1.0..=3e5).contains(at)).collect();
-    let description = "Time of a run with its share of set-up and first use, against the number \
-                       of runs; the table above has the figures for the scenario's own.";
-    let (x, y) = (("runs of a program", passes), ("time of a run, all included", time_at));
+    let description = "Time per run, including its share of set-up and first use, against number \
+                       of runs; the table above has the figures for this scenario.";
+    let (x, y) = (("runs per program", passes), ("time per run, all included", time_at));
     Some(Chart { flags, ..Chart::of(lines, x, y, description.to_owned())? })
 }
 

@@ -63,7 +63,10 @@ fn small_leads(found: &Threshold, sizes: &[AtSize]) -> Vec<String> {
         let less = fine_percent(1.0 - fast.nanos_f64() / slow.nanos_f64().max(1.0));
         let elements = count(at.elements);
         (!is_as_said && gpu != cpu).then(|| {
-            format!("At {elements} elements, {name} takes {less} less: too little to turn it.")
+            format!(
+                "At {elements} elements, {name} takes {less} less: too little to change the \
+                 verdict."
+            )
         })
     };
     sizes.iter().filter_map(line).collect()
@@ -103,7 +106,7 @@ fn strip(found: &Threshold, side: Side) -> Markup {
             (scale.labels())
             figcaption.note {
                 (count(found.tried[0])) " to " (count(found.tried[1])) " elements of "
-                code { (found.buffer) } ", on a logarithmic line. A run is faster: "
+                code { (found.buffer) } ", on a logarithmic scale. A run is faster: "
                 span.key.cpu {} "on the CPU, " span class={ "key " (side) } {} (wins) ", "
                 span.key.open {} (OPEN) "."
             }
@@ -145,14 +148,14 @@ fn chart(found: &Threshold, sizes: &[AtSize], side: Side) -> Option<Chart> {
     };
     let lines = vec![
         line("fastest on the CPU", Side::Cpu, |at| at.cpu),
-        line("fastest that uses the GPU", side, |at| at.gpu),
+        line("fastest using the GPU", side, |at| at.gpu),
     ];
     let size = |size: f64| count(size.round() as u64).replace(".0 ", " ");
     let title = format!("elements of {}", found.buffer);
-    let description = "Time of a run of the fastest plan on the CPU and on the GPU, against the \
-                       size; the sentence below says where they cross, and between which sizes \
-                       that is open, which are shaded.";
-    let (x, y) = ((title.as_str(), size), ("time of a run", time_at));
+    let description = "Time per run of the fastest plan on the CPU and on the GPU, against size. \
+                       The sentence below says where they cross; sizes at which the winner is open \
+                       are shaded.";
+    let (x, y) = ((title.as_str(), size), ("time per run", time_at));
     let chart = Chart::of(lines, x, y, description.to_owned())?;
     let flags = vec![(found.elements as f64, "here".to_owned())];
     Some(Chart { flags, shaded: open(found), shade: OPEN, ..chart })

@@ -25,10 +25,10 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         case.subject.runs.is_some_and(|runs| runs.trace_of(&plans[at].plan.identity()).is_some())
     };
     let option = |at: usize| {
-        let note = if measured(at) { ", measured too" } else { "" };
+        let note = if measured(at) { ", also measured" } else { "" };
         format!("{} ({}{note})", plans[at].plan.name(), plans[at].makespan())
     };
-    let to_choose = format!("To choose {}: ", place(plans[first].plan.side()));
+    let to_choose = format!("Recommended {}: ", place(plans[first].plan.side()));
     let naive = case.naive().and_then(|one| position(case, one));
     let of_kind = |at: usize| match at {
         at if at == first => 0,
@@ -61,16 +61,16 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             div.stage {
                 canvas.overview aria-hidden="true" {}
                 canvas.lanes tabindex="0" role="img" aria-describedby={ (id) "-keys" }
-                    aria-label="Timeline of the plan; the table below it has the same." {}
+                    aria-label="Timeline of the plan; the table below has the same data." {}
                 div.tip role="status" hidden {}
             }
             (keys(&id))
-            noscript { p.note { "A script draws the timeline, and this browser runs none." } }
+            noscript { p.note { "The timeline needs JavaScript, which is off in this browser." } }
             details.spans {
-                summary { "What is in view, as a table" }
+                summary { "Current view as a table" }
                 (scrolled(&html! { table {
                     thead { tr {
-                        th { "Row" } th { "Call" } th.number { "Starts at" } th.number { "Takes" }
+                        th { "Row" } th { "Call" } th.number { "Start" } th.number { "Takes" }
                         th { "Why not sooner" }
                     } }
                     tbody {}
@@ -78,9 +78,9 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             }
             @if left_out > 0 {
                 p.note {
-                    (plural(left_out as u64, "other plan")) " of this scenario: without timelines \
-                    here, for the file's sake. "
-                    code { "hallway evaluate --trace FILE --plan NAME" } " writes one."
+                    (plural(left_out as u64, "other plan")) " of this scenario left out to keep \
+                                                             this file small. "
+                    code { "hallway evaluate --trace FILE --plan NAME" } " writes a timeline."
                 }
             }
         }
@@ -94,7 +94,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
 fn keys(id: &str) -> Markup {
     html! {
         p.note id={ (id) "-keys" } {
-            "Drag to move, turn the wheel or pinch to zoom (click first, or hold Ctrl). Keys: "
+            "Drag to move, scroll or pinch to zoom (click first, or hold Ctrl). Keys: "
             kbd { "+" } " " kbd { "\u{2212}" } " zoom, " kbd { "\u{2190}" } " "
             kbd { "\u{2192}" } " move, " kbd { "n" } " " kbd { "p" } " next and previous, "
             kbd { "c" } " what it waited for, " kbd { "f" } " zoom to it, " kbd { "0" }

@@ -77,8 +77,8 @@ fn on_the_machine(case: &Case<'_>) -> Option<String> {
     let both = Some(joined(both, ", ")).filter(|both| !both.is_empty());
     let took = if_known(both, |both| format!(" {both}."));
     Some(format!(
-        "{} of this scenario ran on the machine: predictions are off by {} in the median, and {} \
-         lie in their ranges.{took}",
+        "{} of this scenario ran on the machine: the median prediction is off by {}, and {} of the \
+         plans are in their ranges.{took}",
         plural(all as u64, "plan"),
         fine_percent(middle),
         percent(inside as f64 / all as f64),
@@ -95,7 +95,7 @@ fn figures(case: &Case<'_>) -> Markup {
     let to_choose = [with_gpu, alone, ranking.best_on_cpu()].into_iter().flatten();
     let to_choose = to_choose.map(|one| {
         let side = one.plan.side();
-        (format!("To choose {}", place(side)), one, side.name())
+        (format!("Recommended {}", place(side)), one, side.name())
     });
     let naive = case.naive().map(|one| ("Naive plan on the GPU".to_owned(), one, "naive"));
     let all = to_choose.chain(naive);
@@ -114,7 +114,7 @@ fn figures(case: &Case<'_>) -> Markup {
             }
             @if let Some(least) = case.assessment.least_ns {
                 div {
-                    dt { "No schedule goes below" }
+                    dt { "No schedule takes less than" }
                     dd { b { (least) } span { "for these tasks on this machine" } }
                 }
             }

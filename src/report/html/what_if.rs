@@ -14,8 +14,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     case.part("what-if", &title(case, today), &html! {
         (scrolled(&html! { table {
             thead { tr {
-                th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time of a run" }
-                th.number { "range" } th.number { "Against today" } th { "Limited by" }
+                th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time per run" }
+                th.number { "Range" } th.number { "vs today" } th { "Limited by" }
                 th { "Turns" }
             } }
             tbody {
@@ -27,8 +27,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             }
         } }))
         p.note { (rich(
-            "Each is simulated anew. `2x` doubles a capacity, such as the link, or a time. Turns: \
-             the factor from which on the other side is faster in a run."
+            "Each row is a new simulation. `2x` doubles a capacity, such as the link, or a time. \
+             Turns: the factor beyond which the other side is faster in one run."
         )) }
         @for line in assumptions { p.note { "Assumed: " (rich(line)) } }
     })
@@ -39,7 +39,7 @@ fn title(case: &Case<'_>, today: &InBrief) -> String {
         case.assessment.what_if.iter().filter(|one| cells(&one.answer)[0] != cells(today)[0]);
     let turned: Vec<&str> = turned.map(|one| one.change.as_str()).collect();
     match turned[..] {
-        [] => "What if: the verdict stays with each change".to_owned(),
+        [] => "What if: no change turns the verdict".to_owned(),
         _ => format!("What if: the verdict turns with {}", turned.join("; ")),
     }
 }

@@ -131,7 +131,7 @@ fn lines(profile: &Profile, theory: Option<f64>) -> Vec<String> {
         _ => "Large pinned copies were not measured in both directions.".to_owned(),
     };
     let rest =
-        "Small copies wait for their fixed cost, pageable ones for the CPU that stages them.";
+        "Small copies are limited by their fixed cost, pageable ones by the CPU that stages them.";
     let machine = format!("{}, {}", profile.machine.gpu, profile.machine.cpu);
     [machine, plateau, rest.to_owned()].iter().flat_map(|line| wrapped(line, WIDTH)).collect()
 }
@@ -153,10 +153,12 @@ impl Series<'_> {
     fn look(&self) -> (Marker, u32, &'static str) {
         match self.kind {
             Kind::Pinned => (Marker::Dot, 2, "pinned"),
-            Kind::Pageable(Warmth::Memory) => (Marker::Cross, 1, "pageable, other data each time"),
+            Kind::Pageable(Warmth::Memory) => {
+                (Marker::Cross, 1, "pageable, different data each time")
+            }
             Kind::Pageable(_) => (Marker::Ring, 1, "pageable, same data again"),
             Kind::WriteCombined => (Marker::Triangle, 1, "write-combined"),
-            Kind::Mapped => (Marker::Square, 1, "mapped, by a kernel"),
+            Kind::Mapped => (Marker::Square, 1, "mapped, kernel access"),
         }
     }
 

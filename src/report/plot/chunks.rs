@@ -64,8 +64,8 @@ pub fn chunks(of: &Pictured<'_>) -> Option<String> {
         let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
         let powers = (from.ceil() as i32..=to.floor() as i32).map(f64::from).collect();
         let label = |power: f64| power.exp2().round().to_string();
-        let x = Axis::new((from, to.max(from + 1e-3)), powers, label, "chunks of each batch");
-        let y = Axis::of_times((low, high), "time of a run");
+        let x = Axis::new((from, to.max(from + 1e-3)), powers, label, "chunks per batch");
+        let y = Axis::of_times((low, high), "time per run");
         let mut chart = chart(area, margins, x, y)?;
         // The first line is the one to look at: it comes on top.
         for strand in strands.iter().rev() {

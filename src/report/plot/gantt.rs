@@ -76,13 +76,13 @@ fn lines(of: &Pictured<'_>, drawn: &Ranked) -> Vec<String> {
     let is_drawn = |best: Option<&Ranked>| best.is_some_and(|best| std::ptr::eq(best, drawn));
     let choice = match drawn.plan.side() {
         _ if is_drawn(of.ranking.winner()) => "",
-        _ if !is_drawn(of.ranking.best_on_gpu()) => "This is not the plan to choose. ",
+        _ if !is_drawn(of.ranking.best_on_gpu()) => "This is not the recommended plan. ",
         Side::Both => {
-            "This is the plan to choose of those that use the GPU; it uses both processors. "
+            "This is the recommended plan of those that use the GPU; it uses both processors. "
         }
-        _ => "This is the plan to choose on the GPU. ",
+        _ => "This is the recommended plan on the GPU. ",
     };
-    let legend = "Alternating shades separate operations. Pale on the host's row: it is waiting.";
+    let legend = "Alternating shades separate operations. Light grey in the host's row: waiting.";
     let mut lines = of.context(WIDTH);
     lines.extend(wrapped(&of.verdict(), WIDTH));
     lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));

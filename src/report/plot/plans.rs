@@ -31,10 +31,11 @@ pub fn plans(of: &Pictured<'_>) -> String {
     let shown = shown(of.ranking);
     let title = format!("{}: {}", of.workload.name, of.verdict().trim_end_matches('.'));
     let mut lines = of.context(WIDTH);
-    let diamonds = if of.runs.is_some() { " Diamonds: measured, the median of runs." } else { "" };
+    let diamonds =
+        if of.runs.is_some() { " Diamonds: the median of the measured runs." } else { "" };
     let legend = format!(
-        "Time of a run. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the predicted \
-         range.{diamonds} *: the plan to choose on its side, the simplest of those that tie there."
+        "Time per run. Blue: on the CPU; orange: on the GPU; green: on both. Lines: the predicted \
+         range.{diamonds} *: the recommended plan on its side, the simplest of those that tie."
     );
     lines.extend(wrapped(&legend, WIDTH));
     let height = ROW * shown.len() as i32 + FOOT;

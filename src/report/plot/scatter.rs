@@ -31,7 +31,7 @@ pub fn predicted_against_measured(scores: &[Score]) -> String {
     let found = ErrorFigures::of(cells(scores));
     if let Some(errors) = &found {
         let figures = format!(
-            "{} of {}: median error {}, 95% of errors within {}; {} of runs inside their range.",
+            "{} of {}: median error {}, 95% of errors within {}; {} of runs in their range.",
             plural(errors.plans as u64, "plan"),
             plural(scores.len() as u64, "scenario"),
             fine_percent(errors.median),
@@ -42,9 +42,12 @@ pub fn predicted_against_measured(scores: &[Score]) -> String {
     }
     let title = match &found {
         Some(errors) => {
-            format!("Half of all predictions are within {} of the run", fine_percent(errors.median))
+            format!(
+                "Half of all predictions are within {} of the measured time",
+                fine_percent(errors.median)
+            )
         }
-        None => "Predicted against measured times: nothing was run".to_owned(),
+        None => "Predicted against measured times: nothing has been run".to_owned(),
     };
     let mut legend = Legend::default();
     for (index, score) in scores.iter().enumerate() {

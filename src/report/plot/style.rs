@@ -77,7 +77,7 @@ pub(super) fn wrapped_title(text: &str, width: i32) -> Vec<String> {
 /// What is asked, of which machine, and when it was measured.
 pub(super) fn context(question: &str, origin: &Origin, width: i32) -> Vec<String> {
     let day = if_known(origin.calibrated.as_ref(), |day| format!(", calibrated {day}"));
-    let cpu = if_known(origin.cpu.as_ref(), |cpu| format!(" beside {cpu}"));
+    let cpu = if_known(origin.cpu.as_ref(), |cpu| format!(" with {cpu}"));
     let mut lines = if question.is_empty() { Vec::new() } else { wrapped(question, width) };
     lines.extend(wrapped(&format!("{}{cpu}{day}", origin.gpu), width));
     lines

@@ -16,16 +16,16 @@ const WIDTH: i32 = 1000;
 const HEIGHT: i32 = 560;
 
 const SIDES: [(&str, Side, Marker); 2] = [
-    ("plan to choose on the CPU", Side::Cpu, Marker::Ring),
-    ("plan to choose that uses the GPU", Side::Gpu, Marker::Dot),
+    ("recommended plan on the CPU", Side::Cpu, Marker::Ring),
+    ("recommended plan using the GPU", Side::Gpu, Marker::Dot),
 ];
 
 /// Draws a sweep.
 pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
     let title = format!("{}: {}", of.scenario, quoted(&of.sentence()));
     let mut lines = context(&of.question, origin, WIDTH);
-    let shades = "Shades: the ranges that hold the true time nine times out of ten; grey, upright: \
-                  where the winner is open.";
+    let shades = "Shades: the ranges that contain the true time nine times out of ten. Vertical \
+                  grey bands: where the winner is open.";
     lines.extend(wrapped(shades, WIDTH));
     let mut legend = Legend::default();
     for (name, side, marker) in SIDES {
@@ -43,7 +43,7 @@ pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
         let counted = of.counted.as_ref().unwrap_or(&of.key).replace('`', "");
         let label = move |power: f64| unit.say(10f64.powf(power));
         let x = Axis::new((from, to), decades(from, to), label, counted);
-        let what = if of.of_programs { "time of a program" } else { "time of a run" };
+        let what = if of.of_programs { "time per program" } else { "time per run" };
         let y = Axis::of_times((least, most), what);
         let margins = Margins { top: 14, right: 34, bottom: 58, left: 94 };
         let mut chart = chart(area, margins, x, y)?;

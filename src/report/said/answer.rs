@@ -65,12 +65,15 @@ fn of_run(
         Answer::Gpu => {
             // What a name alone stands for comes first.
             let way = does.filter(|way| *way != name);
-            let it = way.map_or(name, |way| way + ", it");
-            format!("Use the GPU: {it} takes {takes} a run; the CPU takes {than}, {longer}.")
+            let takes = way.map_or_else(
+                || format!("{name} takes {takes} a run"),
+                |way| format!("{way}, a run takes {takes}"),
+            );
+            format!("Use the GPU: {takes}; the CPU takes {than}, {longer}.")
         }
         Answer::Both => format!(
-            "Share the work between both: {name} takes {takes} a run; the CPU alone takes {than}, \
-             {longer}."
+            "Share the work between CPU and GPU: {name} takes {takes} a run; the CPU alone takes \
+             {than}, {longer}."
         ),
         Answer::Cpu => format!(
             "Stay on the CPU: it takes {takes} a run; the best plan on the GPU, `{}`, takes \
@@ -78,14 +81,13 @@ fn of_run(
             other.plan
         ),
         Answer::Tie if run.is_between_sides() => format!(
-            "Either side will do: {} a run on {} and {than} on {}, which is too close to call.",
+            "Either side will do: {} a run on {} and {than} on {}, too close to call.",
             takes,
             on(chosen.side),
             on(other.side)
         ),
         Answer::Tie => format!(
-            "Either will do: {name} takes {takes} a run and `{}` {than}, which is too close to \
-             call.",
+            "Either will do: {name} takes {takes} a run and `{}` {than}, too close to call.",
             other.plan
         ),
         Answer::Plan | Answer::NothingToCompare => {
@@ -108,15 +110,15 @@ fn without_a_time(known: &Contender, missing: &MissingTime, certainty: &Certaint
         let here =
             if *on_cpu { format!("Use the GPU: `{plan}`") } else { "Stay on the CPU: it".into() };
         return format!(
-            "{here} takes {takes} a run; {there} takes {rest_ns} even if `{kernel}` takes no time \
-             there."
+            "{here} takes {takes} a run; {there} would take {rest_ns} even if `{kernel}` took no \
+             time there."
         );
     };
     let name = format!("`{plan}`");
     let other = if *on_cpu { &name } else { "the CPU" };
     format!(
-        "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes up \
-         to {from_ns} a run on {there}, use {there}; from {to_ns} on, {other}."
+        "Open: measure `{kernel}` first, with `hallway calibrate --scenario FILE`. If it takes at \
+         most {from_ns} a run on {there}, use {there}; if it takes {to_ns} or more, use {other}."
     )
 }
 
@@ -143,7 +145,7 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
             format!("Use the GPU for {runs}: `{}` takes {takes}{against}{later}.", chosen.plan)
         }
         Answer::Both => format!(
-            "Share the work between both for {runs}: `{}` takes {takes}{against}{later}.",
+            "Share the work between CPU and GPU for {runs}: `{}` takes {takes}{against}{later}.",
             chosen.plan
         ),
         Answer::Plan => format!("Use `{}` for {runs}: {takes}{against}{later}.", chosen.plan),
@@ -153,9 +155,7 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
             } else {
                 format!("{takes} with `{}`", chosen.plan)
             };
-            format!(
-                "Either will do for {runs}: {first}{against}, which is too close to call{later}."
-            )
+            format!("Either will do for {runs}: {first}{against}, too close to call{later}.")
         }
     }
 }

@@ -26,7 +26,7 @@ fn pinning_pays(plan: &AssessedPlan, of: &PinningPrices) -> String {
     let PinningPrices { prices, unpinned_pass_ns, pays_from_runs } = of;
     let Pinning { bytes, register_ns, unregister_ns, .. } = prices;
     let Some((costs, without)) = register_ns.zip(*unpinned_pass_ns) else {
-        return format!("{bytes} are pinned");
+        return format!("pins {bytes}");
     };
     let unpins = if_known(*unregister_ns, |time| format!(", unpinning {time}"));
     let costs = format!("pinning {bytes} takes {costs}{unpins}");
@@ -36,11 +36,11 @@ fn pinning_pays(plan: &AssessedPlan, of: &PinningPrices) -> String {
         _ => subject(plan.side).to_owned(),
     };
     let pays = match pays_from_runs {
-        Some(1) => ", so it pays off in the first run".to_owned(),
-        Some(from) => format!(", so it pays off from {} runs on", count(*from)),
-        None => ", so it never pays off".to_owned(),
+        Some(1) => ", so pinning pays off in the first run".to_owned(),
+        Some(from) => format!(", so pinning pays off from {} runs on", count(*from)),
+        None => ", so pinning never pays off".to_owned(),
     };
-    format!("{costs}; without, {what} takes {without} a run{pays}")
+    format!("{costs}; without pinning, {what} takes {without} a run{pays}")
 }
 
 /// All that is paid once.
@@ -76,7 +76,7 @@ fn another_plan(assessment: &Assessment) -> Option<Line> {
     let matters = best.side == of_run.side && is_clearly_less(least, more);
     (best.plan != of_run.plan && matters).then(|| {
         let text = format!(
-            "for {}, `{}` is faster, {least}, than `{}`, {more}, whose first use and set-up take \
+            "over {}, `{}` ({least}) is faster than `{}` ({more}), whose first use and set-up take \
              longer",
             plural(assessment.runs, "run"),
             best.plan,
@@ -89,8 +89,8 @@ fn another_plan(assessment: &Assessment) -> Option<Line> {
 /// What is missing from the price of a process.
 fn first_use(assessment: &Assessment) -> Option<Line> {
     let unknown = assessment.plans.iter().any(|plan| plan.first_use_ns.is_none());
-    let text = "programs are without a part of what a process pays to use the GPU or memory for \
-                the first time: the profile does not know it";
+    let text = "the times of programs leave out part of the first use of the GPU or of memory, \
+                which the profile lacks";
     unknown.then(|| Line::new("First use", text))
 }
 
@@ -112,15 +112,17 @@ fn instead_of_registering(assessment: &Assessment) -> Option<Line> {
     let registered = (*register_ns)?;
     let instead = match (allocate_ns, copy_ns) {
         (Some(allocate), Some(copy)) => {
-            format!("allocating pinned memory takes {allocate}, and {copy} per copy in or out")
+            format!(
+                "allocating pinned memory instead takes {allocate}, plus {copy} per copy in or out"
+            )
         }
         (Some(allocate), None) => format!(
-            "allocating pinned memory takes {allocate}, and a copy in or out that the profile does \
-             not know"
+            "allocating pinned memory instead takes {allocate}, plus copies in or out, whose cost \
+             the profile lacks"
         ),
-        (None, _) => "the profile does not know what allocating pinned memory costs".to_owned(),
+        (None, _) => "the profile lacks the cost of allocating pinned memory instead".to_owned(),
     };
-    let text = format!("{bytes} are pinned in place (cudaHostRegister) in {registered}; {instead}");
+    let text = format!("pinning {bytes} in place (cudaHostRegister) takes {registered}; {instead}");
     Some(Line::new("Pinning", text))
 }
 
@@ -134,13 +136,13 @@ fn taking(assessment: &Assessment) -> Vec<Line> {
         if one.family == SPELLED_OUT || !families.insert(&one.family) {
             return None;
         }
-        let takes = format!("{bytes} of host memory for `{}` in {costs}", one.plan);
+        let takes = format!("allocating {bytes} of host memory for `{}` takes {costs}", one.plan);
         let saves = without.saturating_sub(one.predicted_ns);
         let saves = match pays_from_runs {
-            Some(1) => format!("{saves} a run and pays in the first"),
-            Some(from) => format!("{saves} a run and pays from {} runs on", count(*from)),
+            Some(1) => format!("{saves} a run and pays off in the first run"),
+            Some(from) => format!("{saves} a run and pays off from {} runs on", count(*from)),
             None => {
-                format!("nothing: the fastest plan of its side without such memory takes {without}")
+                format!("nothing: the fastest plan without it on the same side takes {without}")
             }
         };
         Some(Line::new("Memory", format!("{takes}; it saves {saves}")))

@@ -21,7 +21,7 @@ pub(in crate::report) fn how_sure(assessment: &Assessment) -> String {
             let between = if_known(certainty.most_doubt.as_ref(), |doubt| match doubt {
                 Doubt::MissingTime { from_ns, to_ns } => {
                     let times = range(*from_ns, *to_ns);
-                    format!("; if that gives {times}, either side may win: run both")
+                    format!("; if it takes {times}, either side may win: run both")
                 }
                 _ => String::new(),
             });
@@ -73,11 +73,11 @@ fn in_words(Certainty { grade, probability, most_doubt, .. }: &Certainty, faster
         Some(Doubt::Plan { plan, side, .. }) => {
             let name = format!("`{plan}`");
             let one = if *side == Side::Cpu { "the CPU" } else { &name };
-            format!("; most of the doubt is in the time of {one}")
+            format!("; most of the uncertainty is in the time of {one}")
         }
         Some(Doubt::Link { off }) => format!(
-            "; most of the doubt is in copies, which may be off by {}: the link was busy when it \
-             was measured",
+            "; most of the uncertainty is in copies, which may be off by {}: the link was busy \
+             during calibration",
             percent(*off)
         ),
         Some(Doubt::MissingTime { .. }) | None => String::new(),
@@ -101,8 +101,8 @@ pub(in crate::report) fn ranges_held(held: Option<RangesHeld>, model_error: Opti
         return held.sentence();
     }
     let so = match model_error {
-        Some(error) => format!("widened by {}, the error on others", percent(error)),
+        Some(error) => format!("widened by {}, the error on other machines", percent(error)),
         None => "too narrow".to_owned(),
     };
-    format!("No plan was tried on this machine, so ranges are {so}")
+    format!("No plan has been run on this machine, so ranges are {so}")
 }

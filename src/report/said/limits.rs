@@ -15,16 +15,18 @@ const NAMED: usize = 3;
 /// What keeps a side from being compared.
 pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
     let room = assessment.no_room.iter().map(|NoRoom { on_cpu, plan, reason, .. }| {
-        let text =
-            format!("no plan on {} fits; `{plan}` comes nearest: it {reason}", side(*on_cpu));
+        let text = format!(
+            "no plan on {} fits in memory; `{plan}` comes closest: it {reason}",
+            side(*on_cpu)
+        );
         Line::new("No room", text)
     });
     // The answer itself tells of the first one.
     let missing = assessment.missing_times.iter().skip(1).map(|one| {
         let MissingTime { kernel, on_cpu, other, other_wins_above_ns, .. } = one;
         let wins = match other_wins_above_ns {
-            Some(at) => format!("if that is over {at} a run"),
-            None => "even if that is zero".to_owned(),
+            Some(at) => format!("if it is over {at} a run"),
+            None => "even if it is zero".to_owned(),
         };
         let time = if *on_cpu { "CPU time" } else { "GPU time" };
         let text = format!("{time} of `{kernel}`; `{other}` is faster {wins}");
@@ -90,12 +92,16 @@ pub(super) fn borrowed(assessment: &Assessment) -> Option<Line> {
             one.ranges.iter().max_by_key(|range| range.high_ns.saturating_sub(range.low_ns));
         let moves =
             if_known(widest, |of| format!(": {}", with_range(of.time_ns, of.low_ns, of.high_ns)));
-        let turns = if one.changes_fastest { ", and another plan may be fastest" } else { "" };
+        let turns =
+            if one.changes_fastest { ", and another plan may become the fastest" } else { "" };
         format!("{}{moves}{turns}", one.costs.name())
     });
     let text = match joined(parts, "; ") {
         none if none.is_empty() => {
-            format!("costs from {from} move no time by {}", percent(OF_WEIGHT))
+            format!(
+                "no time changes by {} or more over the range of the costs from {from}",
+                percent(OF_WEIGHT)
+            )
         }
         parts => format!("from {from}: {parts}"),
     };
@@ -118,7 +124,7 @@ pub(in crate::report) fn limits(assessment: &Assessment) -> Vec<Line> {
 fn filling(assessment: &Assessment) -> Option<Line> {
     let names = quoted(&assessment.without_grid).join(", ");
     let text =
-        format!("{names} has no `grid`, so it is taken to fill the GPU: nothing runs next to it");
+        format!("without a `grid`, {names} is assumed to fill the GPU: nothing runs alongside it");
     (!names.is_empty()).then(|| Line::new("No grid", text))
 }
 
@@ -127,7 +133,7 @@ fn stated(assessment: &Assessment) -> Option<Line> {
     let kernels = assessment.plans.iter().flat_map(|plan| &plan.stated_without_range);
     let kernels: BTreeSet<&String> = kernels.collect();
     let names = quoted(kernels).join(", ");
-    let text = format!("the times of {names} are taken as stated: ranges leave them as they are");
+    let text = format!("the times of {names} are used as stated: ranges do not vary them");
     (!names.is_empty()).then(|| Line::new("Stated", text))
 }
 
@@ -135,7 +141,7 @@ fn untried(assessment: &Assessment) -> Option<Line> {
     let untried = assessment.untried.as_ref().filter(|names| !names.is_empty())?;
     let names = quoted(untried).join(" or ");
     let text = format!(
-        "no trial of the calibration contained {names}: ranges are as wide as for other kernels"
+        "no trial of the calibration ran {names}: its ranges are as wide as those of other kernels"
     );
     Some(Line::new("Trials", text))
 }
@@ -143,8 +149,10 @@ fn untried(assessment: &Assessment) -> Option<Line> {
 fn on_request(assessment: &Assessment) -> Option<Line> {
     let names = quoted(&assessment.on_request).join(", ");
     (!names.is_empty()).then(|| {
-        let text =
-            format!("by default (little validation): {names}; `families` in [plans] asks for them");
+        let text = format!(
+            "by default (little validation): {names}; to try them, list them in `families` under \
+             [plans]"
+        );
         Line::new("Not tried", text)
     })
 }

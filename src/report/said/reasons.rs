@@ -44,7 +44,7 @@ pub(in crate::report) fn reasons(assessment: &Assessment) -> Vec<Line> {
 fn one_run(assessment: &Assessment) -> Option<Line> {
     let verdict = &assessment.verdict;
     let run = verdict.run.as_ref().filter(|_| verdict.answer != verdict.run_answer)?;
-    run.other.as_ref().map(|_| Line::new("One run", format!("once set up, {}", faster(run))))
+    run.other.as_ref().map(|_| Line::new("One run", format!("after set-up, {}", faster(run))))
 }
 
 /// What a whole program takes, if its answer is that of one run.
@@ -96,7 +96,7 @@ fn limit(assessment: &Assessment) -> Option<Line> {
     let what = if is_chosen && is_family { "a run".to_owned() } else { format!("`{}`", plan.plan) };
     let text = match cure(limit) {
         Some(cure) => format!("{limit}: {cure} would shorten {what} by {gain}"),
-        None => "nothing limits it by itself: several costs share the time".to_owned(),
+        None => "no single cost limits it".to_owned(),
     };
     Some(Line::new("Limit", text))
 }
@@ -161,7 +161,7 @@ fn cpu_copies(assessment: &Assessment) -> Option<Line> {
     let copies = assessment.cpu_copies_ns?;
     let cpu = assessment.verdict.run.as_ref()?.on(true)?;
     let text = format!(
-        "{copies} of the CPU's {} is copies from and to the device, where data is at home",
+        "{copies} of the CPU's {} is copying from and to the GPU, where the data lives",
         cpu.time_ns
     );
     Some(Line::new("Copies", text))
@@ -188,11 +188,13 @@ pub(in crate::report) fn choice(assessment: &Assessment) -> Vec<Line> {
         let ties = 1 + assessment.plans.iter().filter(|plan| plan.ties_with_fastest).count();
         line(assessment.plan(winner)?, assessment.plans.first()?, &ties.to_string(), "")
     });
-    let of_side = [(false, " that uses the GPU"), (true, " on the CPU")].map(|(on_cpu, of)| {
-        let named = assessment.verdict.plan_on(on_cpu).filter(|named| Some(*named) != winner)?;
-        let fastest = assessment.plans.iter().find(|one| (one.side == Side::Cpu) == on_cpu)?;
-        line(assessment.plan(named)?, fastest, "the", of)
-    });
+    let of_side =
+        [(false, " plan that uses the GPU"), (true, " plan on the CPU")].map(|(on_cpu, of)| {
+            let named =
+                assessment.verdict.plan_on(on_cpu).filter(|named| Some(*named) != winner)?;
+            let fastest = assessment.plans.iter().find(|one| (one.side == Side::Cpu) == on_cpu)?;
+            line(assessment.plan(named)?, fastest, "the", of)
+        });
     of_all.into_iter().chain(of_side.into_iter().flatten()).collect()
 }
 
@@ -253,20 +255,20 @@ fn host_thread(AssessedPlan { plan, host_thread, predicted_ns, .. }: &AssessedPl
     }
     if held < HELD {
         return format!(
-            "inside calls for {} of a run of `{plan}`, but free only after {free_after_ns}: it \
-             waits for the device between calls",
+            "in calls for {} of a run of `{plan}`, but free only after {free_after_ns}: between \
+             calls, it waits for the GPU",
             percent(held)
         );
     }
     let why = match held_by {
         HeldBy::Compute => "it computes",
-        HeldBy::Calls => "it makes calls",
+        HeldBy::Calls => "it issues calls",
         HeldBy::Staging => "it stages copies of pageable memory",
         HeldBy::WaitingCopies => {
-            "copies of pageable memory wait in their calls for the work ahead of them"
+            "copies of pageable memory block it until the work ahead of them is done"
         }
     };
-    format!("held for {} of a run of `{plan}`: {why}", percent(held))
+    format!("occupied for {} of a run of `{plan}`: {why}", percent(held))
 }
 
 /// What the time of the best plan on the GPU consists of.
@@ -285,7 +287,7 @@ fn critical_path(assessment: &Assessment) -> Option<Line> {
 fn least_time(assessment: &Assessment) -> Option<Line> {
     let least = assessment.least_ns?;
     let above = if_known(assessment.above_least.as_ref(), above_least);
-    let text = format!("no schedule of these tasks takes less than {least}, whatever the plan");
+    let text = format!("no schedule of these tasks takes less than {least}");
     Some(Line::new("Least time", text + &above))
 }
 
@@ -294,12 +296,12 @@ pub(in crate::report) fn above_least(above: &AboveLeast) -> String {
     let AboveLeast { plan, share, calls_and_waits_ns, mostly_calls_and_waits } = above;
     let why = match mostly_calls_and_waits {
         true => format!(
-            "most of that is calls and waits ({calls_and_waits_ns}), which this leaves out: it is \
-             likelier out of reach than the plan poor"
+            "mostly in calls and waits ({calls_and_waits_ns}), which the bound leaves out: the \
+             bound is probably unreachable"
         ),
-        false => "little of that is calls and waits: a faster schedule may exist, or this is out \
-                  of reach"
+        false => "little of it in calls and waits: a faster schedule may exist, or the bound is \
+                  unreachable"
             .to_owned(),
     };
-    format!("; `{plan}` takes {} longer, and {why}", percent(*share))
+    format!("; `{plan}` takes {} longer, {why}", percent(*share))
 }

@@ -26,7 +26,9 @@ pub(in crate::report) fn sizes(assessment: &Assessment) -> Option<Line> {
 fn unknown(why: NoThreshold) -> String {
     let why = match why {
         NoThreshold::PlansThatFit => "the quick search at other sizes finds no plan that fits",
-        NoThreshold::FasterPlans => "the quick search at other sizes misses the faster plan",
+        NoThreshold::FasterPlans => {
+            "the quick search at other sizes does not include the fastest plan"
+        }
     };
     format!("unknown: {why}; `--sweep elements=...` runs the full search")
 }
@@ -34,7 +36,7 @@ fn unknown(why: NoThreshold) -> String {
 fn known(found: &Threshold, ties_here: bool) -> String {
     let Threshold { gpu_wins, elements, tried, .. } = found;
     let [from, to] = tried.map(count);
-    let all = format!("at every size tried, from {from} elements to {to}");
+    let all = format!("at every size tried, from {from} to {to} elements");
     let size = *elements as f64;
     let close = match ties_here {
         true if gpu_wins.iter().any(|wins| is_near_an_end(wins, size)) => ", within that range",
@@ -102,15 +104,18 @@ pub(in crate::report) fn about_sizes(assessment: &Assessment) -> Option<Line> {
         text = format!("GPU faster {}: {text}", joined(all, " and "));
     }
     if !fixed.is_empty() {
-        text += &format!(", but {} keep their size", quoted(fixed).join(", "));
+        text += &format!(", except {}", quoted(fixed).join(", "));
     }
     if *coarse {
-        text += ". Few sizes were tried, because plans make very many calls";
+        text += ". Only a few sizes were tried, because plans have very many calls";
     }
     for (on_cpu, too_large) in [(false, too_large_for_gpu), (true, too_large_for_cpu)] {
         if let Some(from) = too_large {
             let from = count(*from);
-            text += &format!(". From about {from} on, no plan tried on {} fits", side(on_cpu));
+            text += &format!(
+                ". From about {from} elements on, no plan tried on {} fits in memory",
+                side(on_cpu)
+            );
         }
     }
     Some(Line::new("Sizes", text))

@@ -35,12 +35,12 @@ fn rest(missing: &MissingTime, assessment: &Assessment) -> Line {
     let known = assessment.verdict.run.as_ref().map(|run| &run.chosen);
     let text = match known {
         Some(known) if is_open && *rest_ns == Span::ZERO => format!(
-            "{there}'s time of `{kernel}` is not known; {here} takes {} in all",
+            "the time of `{kernel}` on {there} is unknown; {here} takes {} in all",
             range(known.low_ns, known.high_ns)
         ),
-        _ if *rest_ns == Span::ZERO => format!("{there}'s time of `{kernel}` is not known"),
+        _ if *rest_ns == Span::ZERO => format!("the time of `{kernel}` on {there} is unknown"),
         Some(known) if is_open => format!(
-            "besides `{kernel}`, whose time there is not known, {there} takes {rest_ns} (copies \
+            "apart from `{kernel}`, whose time there is unknown, {there} takes {rest_ns} (copies \
              {rest_copies_ns}); {here} takes {} in all",
             range(known.low_ns, known.high_ns)
         ),
@@ -72,7 +72,7 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span, answer: Answer) -> String {
             };
             let (parts, all) = (main_parts(plan), plan.predicted_ns);
             let side = side_name(plan.side);
-            format!("{side}: {parts}; in all {all}, {compared} the CPU's {cpu}")
+            format!("{side}: {parts}; {all} in all, {compared} the CPU's {cpu}")
         }
     }
 }
@@ -112,14 +112,18 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
         let (one, other) = (&one.plan, &other.plan);
         match is_hidden {
             true => format!(
-                "kernels hide all but {mine} of the {what} in `{one}`; in `{other}`, {theirs} are \
-                 not hidden"
+                "kernels hide all but {mine} of the {what} in `{one}`; in `{other}`, {theirs} \
+                 remain exposed"
             ),
             false => format!("{what} take {mine} in `{one}`, {theirs} in `{other}`"),
         }
     });
-    let limit = other.bottleneck.filter(|limit| Some(*limit) != one.bottleneck);
-    let limit = if_known(limit, |limit| format!(", where {} is the limit", with_article(limit)));
+    let is_told =
+        |limit: &Bottleneck| Some(*limit) != one.bottleneck && *limit != Bottleneck::Balanced;
+    let limit = other.bottleneck.filter(is_told);
+    let limit = if_known(limit, |limit| {
+        format!("; `{}` is limited by {}", other.plan, with_article(limit))
+    });
     joined(parts, "; ") + &limit
 }
 
@@ -145,7 +149,7 @@ pub(super) fn added(one: &AssessedPlan, other: &AssessedPlan) -> Option<Added> {
 /// What limits a plan, as part of a sentence.
 fn with_article(limit: Bottleneck) -> String {
     let name = limit.to_string();
-    let is_one = name.ends_with("link") || name.starts_with("number") || name == "CPU";
+    let is_one = name.contains("link") || name.starts_with("number") || name == "CPU";
     if is_one { format!("the {name}") } else { name }
 }
 
@@ -159,7 +163,7 @@ fn main_parts(plan: &AssessedPlan) -> String {
     let parts = parts.map(|(share, what)| format!("{what} {}", share_of(plan, share)));
     let path = &plan.critical_path;
     let is_hidden = plan.busy.h2d + plan.busy.d2h > 0.0 && path.h2d + path.d2h < HIDDEN;
-    let hidden = is_hidden.then(|| "copies hidden behind them".to_owned());
+    let hidden = is_hidden.then(|| "copies hidden".to_owned());
     joined(parts.chain(hidden), ", ")
 }
 

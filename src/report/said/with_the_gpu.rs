@@ -22,21 +22,27 @@ pub(in crate::report) fn with_the_gpu(assessment: &Assessment) -> Option<Line> {
     ways.truncate(MOST_WAYS - 1);
     ways.reverse();
     ways.push(chosen);
-    let first = ways.first().map(|one| format!("{} {} a run", way(one), one.predicted_ns));
+    let first = ways.first().map(|one| format!("{} a run {}", one.predicted_ns, by(one)));
     let next = ways.windows(2).map(|pair| {
         let [before, one] = [pair[0], pair[1]];
         let (less, how) = (less(gain(before, one)), shortened(before, one));
-        format!("{} {}, {less}{how}", way(one), one.predicted_ns)
+        format!("{} {}, {less}{how}", one.predicted_ns, by(one))
     });
     Some(Line::new(WITH_THE_GPU, joined(first.into_iter().chain(next), "; ")))
+}
+
+/// [`way`], behind a time.
+fn by(plan: &AssessedPlan) -> String {
+    let way = way(plan);
+    if way.starts_with('`') { format!("with {way}") } else { way }
 }
 
 /// What a plan does, with its name, and how it deals chunks over streams.
 pub(super) fn whole_way(plan: &AssessedPlan) -> String {
     let streams = match plan.family.as_str() {
-        "by-engine" => ", a stream for each engine",
-        "by-chunk" => ", each in one of several streams",
-        "buffered" => ", through a few buffers in turn",
+        "by-engine" => ", one stream per engine",
+        "by-chunk" => ", over several streams",
+        "buffered" => ", through a ring of buffers",
         _ => "",
     };
     way(plan).replacen(" (`", &format!("{streams} (`"), 1)
@@ -45,15 +51,15 @@ pub(super) fn whole_way(plan: &AssessedPlan) -> String {
 /// What a plan does, with its name.
 pub(super) fn way(plan: &AssessedPlan) -> String {
     let how = match (plan.family.as_str(), plan.chunks) {
-        ("resident", _) => "all copied once and kept there",
-        ("round-trip", _) => "copied for each task",
-        ("zero-copy", _) => "in place",
-        ("by-task", _) => "tasks side by side",
+        ("resident", _) => "with data kept on the GPU",
+        ("round-trip", _) => "with copies around each task",
+        ("zero-copy", _) => "with data used in place",
+        ("by-task", _) => "task by task",
         (_, Some(chunks)) if chunks > 1 => &format!("in {chunks} chunks"),
         _ => "",
     };
     let how = match plan.side {
-        Side::Both => "shared with the CPU",
+        Side::Both => "with the CPU sharing the work",
         _ if plan.captured && how.is_empty() => "as a graph",
         _ if plan.captured => &format!("{how} as a graph"),
         _ => how,
@@ -71,13 +77,13 @@ fn shortened(before: &AssessedPlan, one: &AssessedPlan) -> String {
     let busy = |plan: &AssessedPlan| busy(plan, what) * plan.predicted_ns.nanos_f64();
     if busy(one) > AS_BUSY * busy(before) {
         let partly = if from.nanos_f64() < HIDDEN * to.nanos_f64() { "" } else { "partly " };
-        return format!(": {what} {partly}hidden");
+        return format!(": {what} are {partly}hidden");
     }
     match what {
         "H2D copies" | "D2H copies" => {
-            format!(": copies {} instead of {}", copies_of(one), copies_of(before))
+            format!(": copies take {} instead of {}", copies_of(one), copies_of(before))
         }
-        _ => format!(": {what} {from} instead of {to}"),
+        _ => format!(": {what} take {from} instead of {to}"),
     }
 }
 
@@ -99,7 +105,7 @@ fn gain(before: &AssessedPlan, one: &AssessedPlan) -> f64 {
 
 fn less(share: f64) -> String {
     match share {
-        ..0.001 => "as long".to_owned(),
+        ..0.001 => "about the same".to_owned(),
         ..0.0995 => format!("{} less", fine_percent(share)),
         _ => format!("{} less", percent(share)),
     }

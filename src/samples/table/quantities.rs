@@ -214,8 +214,8 @@ impl Row<'_> {
         let said = self.get("footprint").map(|_| self.bytes("footprint")).transpose()?;
         match said {
             Some(less) if less < own => Err(format!(
-                "column `footprint`: {less} is less than the {own} that one repetition uses; \
-                 write at least that much, or leave it empty"
+                "column `footprint`: {less} is less than the {own} that one repetition uses; write \
+                 at least that, or leave it empty"
             )),
             footprint => Ok(footprint.unwrap_or(own)),
         }
@@ -252,8 +252,8 @@ impl Row<'_> {
         match (self.any_of("streams", &STREAMS)?.unwrap_or(Streams::One), after) {
             (Streams::OfTwoGpus, _) if only_kernels => Ok(Quantity::Crossing { whole: false }),
             (Streams::OfTwoGpus, _) => {
-                Err("column `streams`: `gpus` is only for a `kernel` after a `kernel`: how much \
-                     longer the wait takes than on one GPU"
+                Err("column `streams`: `gpus` is only for a `kernel` after a `kernel`: the extra \
+                     time of the wait compared with one GPU"
                     .to_owned())
             }
             (Streams::InAGraph, _) => node(after, to),

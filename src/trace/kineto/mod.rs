@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<Trace, TraceError>
     };
     let Document { mut draft, has_events } = document;
     if !has_events && !cut {
-        let problem = "it has no `traceEvents`: it is no trace of the PyTorch profiler".to_owned();
+        let problem = "it has no `traceEvents`, so it is not a PyTorch profiler trace".to_owned();
         return Err(TraceError::Json { file: path.to_owned(), byte: 0, problem });
     }
     if cut {
@@ -71,7 +71,7 @@ impl Document {
             Err(Stop::End) => Ok(()),
             Err(stop) => Err(stop),
             Ok(_) => Err(scanner.wrong(
-                "the trace has ended before, and more follows: are these two files in one?",
+                "there is more data after the end of the trace: were two files concatenated?",
             )),
         }
     }
@@ -90,7 +90,7 @@ impl Document {
                     continue;
                 }
                 b'"' => scanner.value(&mut text, LONGEST)?,
-                _ => return Err(scanner.wrong_ahead("expected the name of a property")),
+                _ => return Err(scanner.wrong_ahead("expected a property name")),
             };
             let key: Option<String> = decoded(&text);
             if scanner.next_mark()? != b':' {
@@ -98,7 +98,7 @@ impl Document {
             }
             if key.as_deref() == Some("traceEvents") {
                 if scanner.next_mark()? != b'[' {
-                    return Err(scanner.wrong("`traceEvents` has to be a list"));
+                    return Err(scanner.wrong("`traceEvents` must be a list"));
                 }
                 self.events(scanner)?;
                 continue;

@@ -21,7 +21,7 @@ const MOST_NAMES: usize = 512 << 20;
 pub(super) fn read(shown: &Path, path: &Path) -> Result<Trace, TraceError> {
     let database = Database::open(shown, path)?;
     if !database.has("StringIds") {
-        let hint = "it is an SQLite database, but no export of Nsight Systems: it has no table \
+        let hint = "it is an SQLite database, but not an Nsight Systems export: it has no table \
                     StringIds";
         return Err(TraceError::Unknown { file: shown.to_owned(), hint });
     }
@@ -73,7 +73,7 @@ fn names(database: &Database) -> Result<HashMap<i64, Box<str>>, TraceError> {
             names.insert(id, name.into_boxed_str());
         }
         if length > MOST_NAMES {
-            return Err(format!("it holds more than {} MiB of names", MOST_NAMES >> 20));
+            return Err(format!("it contains more than {} MiB of names", MOST_NAMES >> 20));
         }
         Ok(())
     })?;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 /// Why a file is no recording that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordingError {
-    #[error("this is no recording: it does not begin with `hallway recording`")]
+    #[error("this is not a recording: it does not begin with `hallway recording`")]
     NotARecording,
-    #[error("the recording has version {0}; this hallway reads version 2")]
+    #[error("the recording has version {0}, but this version of hallway reads version 2")]
     Version(String),
     #[error("the recording is damaged at byte {0}")]
     Damaged(usize),
-    #[error("the recording has a block at byte {0} that makes no sense")]
+    #[error("the recording has an invalid block at byte {0}")]
     Malformed(usize),
 }
 

@@ -85,8 +85,8 @@ impl<'t> Kernels<'t> {
             if self.shared.contains(kind) {
                 let _ = writeln!(
                     text,
-                    "# It ran beside others, and its time has what they took from each other: \
-                     so it\n# takes nothing from them here. Recorded: grid {grid:?}, block \
+                    "# It ran alongside other kernels, and its time includes the slowdown by them: \
+                     so\n# it does not slow them here. Recorded: grid {grid:?}, block \
                      {block:?}.\ngrid = [1]\nblock = [32]"
                 );
             } else if grid.iter().chain(block).all(|&side| side > 0) {

@@ -391,7 +391,7 @@ impl<'t> Writer<'t> {
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut text = format!("# Imported from a trace of {origin}.\nschema_version = 1\n");
         let _ = writeln!(text, "name = {}", quoted(name));
-        let question = format!("What takes the time of {name}?");
+        let question = format!("Where does the time of {name} go?");
         let _ = writeln!(text, "question = {}\n", quoted(&question));
         let _ = writeln!(text, "[process]\nstate = \"running\"\n");
         text += &self.kernels.tables();

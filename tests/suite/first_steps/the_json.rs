@@ -36,22 +36,23 @@ const ALWAYS: [(&str, &str, &str); 2] = [
     (
         "schema_version",
         "whole number",
-        "Version of the JSON format. It increases when a key changes its meaning or is removed, \
-         not when one is added.",
+        "Version of the JSON format. It increases if a key is removed or changes its meaning, but \
+         not if one is added.",
     ),
-    ("hallway_version", "text", "Version of hallway that printed it."),
+    ("hallway_version", "text", "Version of hallway that printed the JSON."),
 ];
 
 #[test]
 fn is_described_in_the_docs_key_by_key() {
     let mut page =
         "<!-- Generated: `BLESS=1 cargo test --test suite first_steps` writes it. -->\n\n\
-        # JSON\n\nTimes end in `_ns` and are whole nanoseconds. Sizes end in `_bytes`. Shares and \
-        errors are fractions: 0.1 is 10%.\nEvery key is always present. Values that are unknown or \
-        do not apply are `null`.\n\n\
-        If JSON is requested and the command fails, it prints one line of \
-        JSON on standard error. The exit code\nis the same as without `--format json`.\n\n\
-        Every form begins with:\n\n"
+        # JSON\n\nTimes are whole nanoseconds, and their keys end in `_ns`. Keys of sizes end in \
+        `_bytes`. Shares and errors are\nfractions: 0.1 is 10%. Every key is always present, \
+        unless its description says that it can be omitted. Values that\nare unknown or do not \
+        apply are `null`.\n\n\
+        If a command with `--format json` fails, it prints one line of JSON on standard error. The \
+        exit code is\nthe same as without `--format json`.\n\n\
+        Every form begins with these keys:\n\n"
             .to_owned();
     page += HEADER;
     for (key, kind, meaning) in ALWAYS {
@@ -77,7 +78,7 @@ fn example() -> String {
     let output = ran(repository(), COMMAND);
     assert!(output.status.success(), "{}", stderr(&output));
     format!(
-        "\n## A whole example\n\n```sh\nhallway {}\n```\n\n```json\n{}```\n",
+        "\n## A complete example\n\n```sh\nhallway {}\n```\n\n```json\n{}```\n",
         COMMAND.join(" "),
         stdout(&output)
     )
@@ -113,10 +114,12 @@ fn words(schema: &Value) -> String {
                 let _ = writeln!(words, "- `{}`", name.as_str().expect("a word"));
             }
         } else if let Some(properties) = choice["properties"].as_object() {
-            for (key, value) in properties {
-                let meaning = text(choice);
-                let _ = writeln!(words, "- an object with `{key}`, a {}: {meaning}", kind(value));
-            }
+            let shown = |(key, value): (&String, &Value)| match value["const"].as_str() {
+                Some(word) => format!("`{key}` = `{word}`"),
+                None => format!("`{key}` ({})", kind(value)),
+            };
+            let keys: Vec<String> = properties.iter().map(shown).collect();
+            let _ = writeln!(words, "- an object with {}: {}", keys.join(", "), text(choice));
         } else {
             let _ = writeln!(
                 words,

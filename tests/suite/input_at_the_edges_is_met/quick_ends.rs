@@ -19,7 +19,7 @@ fn a_program_with_a_stream_for_each_call_is_refused_at_the_first_too_many() {
     let said = refused(&hallway(["check".as_ref(), path.as_os_str()]));
     assert!(begun.elapsed() < Duration::from_secs(20), "it took {:?}", begun.elapsed());
     assert!(said.contains("streams.toml:7:"), "{said}");
-    assert!(said.contains("`s1024` is one stream too many: 1024 are the most"), "{said}");
+    assert!(said.contains("`s1024` is one stream too many: the limit is 1024"), "{said}");
 }
 
 /// Each mistake held a copy of the text, and each unknown key was found by reading all again.
@@ -122,7 +122,7 @@ fn a_part_of_a_sweep_has_the_points_of_its_values() {
     let points = value["sweeps"][0]["points"].as_array_mut().expect("a list");
     let last = points.pop().expect("a point");
     std::fs::write(&two, value.to_string()).expect("written");
-    let missing = "the points of `small-scale` are not those of the values of its part";
+    let missing = "the points of `small-scale` do not match the values of its part";
     assert!(refused(&merge()).contains(missing));
     let points = value["sweeps"][0]["points"].as_array_mut().expect("a list");
     points.extend([last.clone(), last]);

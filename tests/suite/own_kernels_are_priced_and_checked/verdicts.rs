@@ -42,8 +42,8 @@ fn the_gpu_wins_if_the_cpu_takes_longer_than_is_told() {
     let known = &assessment.verdict.run.as_ref().expect("the GPU's").chosen;
     let (low, high) = (known.low_ns, known.high_ns);
     let told = format!(
-        "Open: measure `k` first, with `hallway calibrate --scenario FILE`. If it takes up to \
-         {low} a run on the CPU, use the CPU; from {high} on, `p`."
+        "Open: measure `k` first, with `hallway calibrate --scenario FILE`. If it takes at \
+         most {low} a run on the CPU, use the CPU; if it takes {high} or more, use `p`."
     );
     assert!(said::answer(&text).starts_with(&told), "{text}");
     // With a time that is a little less, or a little more, so it is.
@@ -70,7 +70,7 @@ fn the_cpu_wins_whatever_the_gpu_takes_where_copies_take_longer() {
     let text = said::text(&assessment, &machine);
     let rest = found[0].rest_ns;
     assert!(rest > ranking.fastest().expect("the CPU's").makespan(), "{rest}");
-    let told = format!("; the GPU takes {rest} even if `k` takes no time there.");
+    let told = format!("; the GPU would take {rest} even if `k` took no time there.");
     let answer = said::answer(&text);
     assert!(answer.starts_with("Stay on the CPU: it takes ") && answer.ends_with(&told), "{text}");
     // A slow CPU leaves the GPU a chance.

@@ -56,7 +56,7 @@ fn what_cannot_be_captured_is_refused_by_name() {
         (pageable, "graph of resident, pageable: a copy of pageable memory cannot be captured"),
         (captured(RoundTrip), "graph of round-trip, pinned: a host wait in the middle of a run"),
         (captured(Cpu), "graph of cpu, pinned: a computation on the host cannot be captured"),
-        (captured(over_two), "graph of multi-gpu 2 on 2 by-engine, pinned: graphs over several"),
+        (captured(over_two), "graph of multi-gpu 2 on 2 by-engine, pinned: graphs across several"),
     ] {
         let text = refused(&workload, strategy);
         assert!(text.starts_with(expected), "{text}");

@@ -110,8 +110,8 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
         ("Wait", "/event", 1 << 20, "uses event 1048576, but the "),
         ("Launch", "/step/output/offset", 2, "uses 384 bytes starting at byte 2 of"),
         ("Launch", "/step/arguments/extent", 4, "uses taps = 4 for `convolution`, which takes an"),
-        ("Launch", "/step/lead", 9, "uses 9 elements before the output of"),
-        ("Launch", "/step/inputs/0/length", 4, "uses 1 elements as input 0 of `convolution`"),
+        ("Launch", "/step/lead", 9, "uses a `lead` of 9 elements for"),
+        ("Launch", "/step/inputs/0/length", 4, "uses 1 element as input 0 of `convolution`"),
     ] {
         refused_call("by-engine", kind, set(path, to), expected);
     }

@@ -16,7 +16,7 @@ fn pageable_copies_are_told_to_be_pinned_on_one_screen() {
     let text = advised(&[]);
     assert_eq!(text, advised(&[]));
     assert!(text.contains("pin `pageable-s7` (95.4 MiB)"), "{text}");
-    assert!(text.contains("Only if:\n- copy once to `device-s7`"), "{text}");
+    assert!(text.contains("Only if:\n- copy to `device-s7`"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.lines().count() <= 40, "{text}");
     let details = advised(&["--details"]);

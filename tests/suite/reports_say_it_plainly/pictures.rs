@@ -130,7 +130,7 @@ fn a_picture_says_what_it_is_about() {
         }
         assert!(picture.contains("<title>"), "{picture}");
     }
-    assert!(words_of(&cut).contains("chunks of each batch"));
+    assert!(words_of(&cut).contains("chunks per batch"));
     assert!(gantt.contains("<title>H2D, from "), "{gantt}");
     // The plan that the verdict names is among the bars, with its time.
     let winner = ranking.winner().expect("a plan");
@@ -217,7 +217,7 @@ fn bandwidth_shows_other_paths_where_they_were_measured() {
     }
     let picture = bandwidth(&machine(), &samples);
     is_whole(&picture);
-    for name in ["H2D mapped, by a kernel", "D2H mapped, by a kernel", "H2D write-combined"] {
+    for name in ["H2D mapped, kernel access", "D2H mapped, kernel access", "H2D write-combined"] {
         assert_eq!(picture.matches(name).count(), 1, "{name}");
     }
     let plain = bandwidth(&machine(), &self::samples());

@@ -311,14 +311,16 @@ fn words_for_the_best_plan_are_the_same_all_over_the_page() {
         let of_plans = rows.iter().filter(|row| row.contains("button class=\"plan\""));
         of_plans.filter(|row| row.contains(&label)).count()
     };
-    let all = ["fastest", "to choose", "to choose on the GPU", "naive"];
+    let all = ["fastest", "recommended", "recommended on the GPU", "naive"];
     assert_eq!(all.map(roles), [1, 1, 1, 1]);
     for words in ["runs on, the GPU is faster.", "<dt>One run</dt>", "that tie with the fastest"] {
         assert!(page.contains(words), "no `{words}`");
     }
     // What is to choose with the GPU uses both processors: the GPU alone stands beside it.
     let both = review("graphs/both-processors.toml").text;
-    for card in ["To choose on both processors", "To choose on the GPU", "To choose on the CPU"] {
+    for card in
+        ["Recommended on both processors", "Recommended on the GPU", "Recommended on the CPU"]
+    {
         assert!(both.contains(&format!("<dt>{card}</dt>")), "no `{card}`");
     }
 }

@@ -142,7 +142,7 @@ fn tooltips_say_why_something_did_not_start_sooner() {
     assert_eq!(browser.text(&format!("{tip}.hidden")), "true");
     // A plan that is picked in the table is drawn, measured below predicted if it was traced.
     let measured = "[...document.querySelectorAll('.timeline option')].find(one => \
-                    one.text.includes('measured too')).value";
+                    one.text.includes('also measured')).value";
     let rank = browser.text(measured);
     browser.value("document.querySelector('button.plan[data-plan=\"0\"]').click()");
     browser.wait(&format!("{STAGE}.dataset.shown === '0'"));

@@ -151,6 +151,6 @@ calls = [{{ repeat = 250_000, calls = [{{ work = "1 us" }}] }}, {{ copy = "x", t
     };
     assert!(read(&file(1)).expect("one").programs[0].body.len() > 250_000);
     let error = drawn(&read(&file(8)).expect_err("2 million calls"));
-    assert!(error.contains("more than 1500000 calls together"), "{error}");
+    assert!(error.contains("more than 1500000 calls in total"), "{error}");
     assert!(error.contains("\"p5\""), "the first one that is too many: {error}");
 }

@@ -214,5 +214,5 @@ fn what_waiting_kernels_cost_copies_has_to_be_known_where_several_streams_launch
     predicted(vec![launch(0, 10), launch(1, 10)]).expect("no copy");
     let error = predicted(vec![copy_in(0, PINNED, 10), launch(0, 10), launch(1, 10)]);
     let error = error.expect_err("two streams").to_string();
-    assert!(error.contains("kernels that wait in other streams"), "{error}");
+    assert!(error.contains("kernels waiting in other streams"), "{error}");
 }

@@ -125,10 +125,10 @@ fn ranges_have_names_of_their_own_or_shared_ones() {
 #[test]
 fn databases_of_something_else_are_refused() {
     let other = of_sql("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('a');");
-    let expected = "it is an SQLite database, but no export of Nsight Systems: it has no table \
+    let expected = "it is an SQLite database, but not an Nsight Systems export: it has no table \
         StringIds";
     assert_eq!(refusal(&other), expected);
-    let nothing = "it has no call to CUDA and no work of a GPU. Record it with: nsys profile \
+    let nothing = "it contains no CUDA calls and no GPU work. Record it with: nsys profile \
         --trace cuda,nvtx";
     assert_eq!(refusal(&database("")), nothing);
 }
@@ -151,7 +151,7 @@ fn only_plain_tables_are_read() {
         INSERT INTO StringIds VALUES (1); {}",
         launch(ONE, 20, 1)
     ));
-    assert!(refusal(&computed).starts_with("it has no call to CUDA"));
+    assert!(refusal(&computed).starts_with("it contains no CUDA calls"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn a_trace_that_was_cut_off_is_read_as_far_as_it_goes() {
             }
             Err(error) => {
                 assert_eq!(before, 0, "{step}: {error}");
-                assert!(error.to_string().contains("before the place where it was cut off"));
+                assert!(error.to_string().contains("before the point where it was cut off"));
             }
         }
     }
@@ -39,7 +39,7 @@ fn a_trace_that_was_cut_off_is_read_as_far_as_it_goes() {
 fn two_traces_in_one_file_are_refused() {
     let content = format!("{{\"traceEvents\": [{LAUNCH}]}}\n");
     let expected = format!(
-        "byte {}: the trace has ended before, and more follows: are these two files in one?",
+        "byte {}: there is more data after the end of the trace: were two files concatenated?",
         content.len()
     );
     assert_eq!(refusal(content.repeat(2).as_bytes()), expected);
@@ -88,11 +88,11 @@ fn names_need_not_be_escaped() {
 
 #[test]
 fn what_is_no_trace_is_refused_with_what_to_do() {
-    let empty = "it is empty. The profiler writes its file when it ends: was it still running?";
-    let no_trace = "it is no trace that hallway reads. These are JSON of the PyTorch profiler \
-        (export_chrome_trace), SQLite of Nsight Systems (nsys export --type sqlite FILE), and \
-        recordings of hallway's own";
-    let nothing = "it has no call to CUDA and no work of a GPU. Record it with \
+    let empty = "the file is empty. The profiler writes it on exit: was it still running?";
+    let no_trace = "it is not a trace that hallway can read: PyTorch profiler JSON \
+        (export_chrome_trace), Nsight Systems SQLite (nsys export --type sqlite FILE) or a \
+        recording of `hallway record`";
+    let nothing = "it contains no CUDA calls and no GPU work. Record it with \
         ProfilerActivity.CUDA among the activities";
     let events = br#"{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mul"}]}"#;
     let twice = packed(&packed(events));
@@ -105,12 +105,12 @@ fn what_is_no_trace_is_refused_with_what_to_do() {
         (b"name,time\n", no_trace),
         (&packed(b"name,time\n"), no_trace),
         (b"PK\x03\x04rest", "it is a zip archive: unpack it (unzip)"),
-        (b"\x28\xb5\x2f\xfdrest", "it is packed by zstd: unpack it (zstd -d)"),
-        (&twice, "it is gzipped more than once: unpack it (gunzip)"),
+        (b"\x28\xb5\x2f\xfdrest", "it is compressed with zstd: decompress it (zstd -d)"),
+        (&twice, "it is gzipped more than once: decompress it once (gunzip)"),
         (events, nothing),
-        (b"{}", "byte 0: it has no `traceEvents`: it is no trace of the PyTorch profiler"),
-        (br#"{"traceEvents": 3}"#, "byte 16: `traceEvents` has to be a list"),
-        (br"{3: 4}", "byte 1: expected the name of a property"),
+        (b"{}", "byte 0: it has no `traceEvents`, so it is not a PyTorch profiler trace"),
+        (br#"{"traceEvents": 3}"#, "byte 16: `traceEvents` must be a list"),
+        (br"{3: 4}", "byte 1: expected a property name"),
         (br#"{"a"}"#, "byte 4: expected `:`"),
         (br"[{} {}]", "byte 4: expected a comma or the end after event 1"),
         (br"[{}, }]", "byte 5: expected event 1"),
@@ -118,10 +118,10 @@ fn what_is_no_trace_is_refused_with_what_to_do() {
     for (content, expected) in cases {
         assert_eq!(refusal(content), expected);
     }
-    assert!(refusal(cut).contains("its gzip data end early, after "), "{}", refusal(cut));
-    assert!(refusal(&damaged).contains("its gzip data are damaged, "), "{}", refusal(&damaged));
+    assert!(refusal(cut).contains("its gzip data is truncated after "), "{}", refusal(cut));
+    assert!(refusal(&damaged).contains("its gzip data is damaged after "), "{}", refusal(&damaged));
     let report = read_named("run.nsys-rep", b"\x01\x02").expect_err("it is no trace").to_string();
-    let fix = "has to be exported first: nsys export --type sqlite FILE";
+    let fix = "must be exported first: nsys export --type sqlite FILE";
     assert!(report.ends_with(fix), "{report}");
     assert!(hallway::trace::read(&std::env::temp_dir()).is_err(), "a folder");
 }

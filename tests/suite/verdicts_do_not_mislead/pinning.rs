@@ -15,8 +15,8 @@ fn both_ways_to_pin_have_a_price() {
     assert!(allocate > register * 4, "pages have to be found and zeroed: {pinning:?}");
     assert!(copy.nanos() > 100_000, "{pinning:?}");
     let said = format!(
-        "128 MiB are pinned in place (cudaHostRegister) in {register}; allocating pinned memory \
-         takes {allocate}, and {copy} per copy in or out"
+        "pinning 128 MiB in place (cudaHostRegister) takes {register}; allocating pinned memory \
+         instead takes {allocate}, plus {copy} per copy in or out"
     );
     let text = said::text(&assessment, &PROFILE);
     assert!(said::labelled(&text, "Pinning").contains(&said.as_str()), "{text}");
@@ -33,6 +33,6 @@ fn a_price_that_is_not_known_is_not_made_up() {
     let best = assessment.best_on_gpu().expect("one");
     assert_eq!(best.pinning.as_ref().expect("it pins").prices.allocate_ns, None);
     let text = said::text(&assessment, &profile);
-    let end = "; the profile does not know what allocating pinned memory costs";
+    let end = "; the profile lacks the cost of allocating pinned memory instead";
     assert!(said::labelled(&text, "Pinning").iter().any(|line| line.ends_with(end)), "{text}");
 }
