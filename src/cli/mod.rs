@@ -17,6 +17,7 @@ mod explain;
 mod failure;
 mod fit;
 mod import;
+mod imported;
 mod init;
 mod merge;
 mod new_process;

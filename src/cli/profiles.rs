@@ -1,7 +1,7 @@
 //! Finding profiles, scenarios and the files that belong to them; writing results.
 
 use super::progress::Progress;
-use super::{Failure, Predicting};
+use super::{Failure, Predicting, imported};
 use crate::files;
 use crate::profile::Profile;
 use crate::report::{self, Origin, ProblemKind, UnsteadyLink, ranges_held};
@@ -351,9 +351,7 @@ pub(super) fn load(path: &Path) -> Result<Workload, Failure> {
 
 fn source(path: &Path) -> Result<(Source, Workload), Failure> {
     if trace::is_trace(path) {
-        let what = format!("{} is a trace, not a scenario", path.display());
-        let help = "`hallway explain` reads traces; `hallway import` turns one into a scenario";
-        return Err(Failure::refused(what, help));
+        return imported::source(path);
     }
     Source::load(path).map_err(|error| match Profile::load(path) {
         Ok(_) => mixed_up(path, "profile", "scenario"),

@@ -59,6 +59,18 @@ impl Effort {
         most: 3,
         ..Self::FULL
     };
+    /// For a few programs that are compared with each other: each has several short turns, between
+    /// those of the others.
+    pub const IN_TURN: Self = Self {
+        turns: 4,
+        warm_up: Duration::from_millis(5),
+        compute_warm_up: Duration::from_millis(10),
+        longest_warm_up: Duration::from_millis(100),
+        timed: Duration::from_millis(20),
+        fewest: 2,
+        most: 25,
+        ..Self::FULL
+    };
     /// For hundreds of plans that are run one at a time, in minutes: enough for a median in each of
     /// a few rounds.
     pub const BRIEF: Self = Self {

@@ -1,8 +1,11 @@
 //! What a trace says: its loop, where a pass's time goes, and why copies were not hidden.
 
+use super::explain::parts_of_critical_path;
 use super::table::{Column, Table};
 use super::words::{fine_percent, folded, often, percent, plural, signed_percent, times};
 use crate::compare::Replay;
+use crate::program::Program;
+use crate::timeline::Timeline;
 use crate::trace::{Account, CopySite, Pass, Sent, Spelled, Trace, WorkKind};
 use crate::units::{Bytes, Span};
 use std::fmt::Write;
@@ -189,6 +192,15 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
 pub const OTHER_CHANGES: &str = "\n`hallway advise` predicts what other changes would gain; \
                                  `hallway import` turns the trace into a scenario that you can \
                                  edit and evaluate.\n";
+
+/// What the critical path of a part consists of, as it was simulated.
+pub fn critical_path(program: &Program, timeline: &Timeline) -> String {
+    format!(
+        "\nCritical path, simulated ({}): {}.\n",
+        timeline.makespan,
+        parts_of_critical_path(program, timeline)
+    )
+}
 
 /// What a simulator made of it, beside what was recorded.
 pub fn replayed(replay: &Replay) -> String {

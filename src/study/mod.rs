@@ -115,7 +115,7 @@ pub use drawn::{Drawn, draw};
 pub use own_kernels::{CommandJob, Wanted, with_own_models};
 pub use predicted::{Predicted, Which, digest, predict};
 pub use random_scenario::{TRIAL_KERNELS, trial_scenarios};
-pub use replayed::{ReplayError, own_prices, replay};
+pub use replayed::{Played, ReplayError, own_prices, play, replay};
 pub use runner::{Event, Job, Runner, StudyError};
 pub use score::score;
 pub use shard::Shard;

@@ -51,12 +51,33 @@ pub fn replay(
     profile: &Profile,
 ) -> Result<Replay, ReplayError> {
     let first = trace.begin_of(calls.start);
+    let Played { spelled, program, timeline } = play(trace, calls, how, profile)?;
+    let starts = starts(trace, &spelled, first, (&program, &timeline));
+    Ok(Replay { recorded: spelled.recorded, simulated: timeline.makespan, starts })
+}
+
+/// Some calls of a trace as a program, with what the simulator makes of it.
+pub struct Played {
+    spelled: Spelled,
+    pub program: Program,
+    pub timeline: Timeline,
+}
+
+/// Simulates some calls of a trace on a machine.
+///
+/// # Errors
+/// If the calls cannot be spelled out as a program, or the profile lacks what one of them costs.
+pub fn play(
+    trace: &Trace,
+    calls: Range<usize>,
+    how: Spelling,
+    profile: &Profile,
+) -> Result<Played, ReplayError> {
     let spelled = trace.spelled("replay", calls, how);
     let workload = Workload::from_toml("replay.toml", &spelled.text)?;
-    let program = workload.programs.first().ok_or(ReplayError::Nothing)?;
-    let timeline = simulate(program, profile)?;
-    let starts = starts(trace, &spelled, first, (program, &timeline));
-    Ok(Replay { recorded: spelled.recorded, simulated: timeline.makespan, starts })
+    let program = workload.programs.into_iter().next().ok_or(ReplayError::Nothing)?;
+    let timeline = simulate(&program, profile)?;
+    Ok(Played { spelled, program, timeline })
 }
 
 /// The median distance between simulated and recorded starts.

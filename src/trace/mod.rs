@@ -31,7 +31,7 @@ pub use pass::Pass;
 pub use races::{EarlyChange, Race};
 pub use read::{is_trace, read};
 pub use recording::{Part, RecordedProcess, Recording, RecordingError, Totals, read_recording};
-pub use spell::{HostTime, Spelled, SpelledMemory, Spelling};
+pub use spell::{HostTime, Spelled, SpelledMemory, SpelledPart, Spelling};
 pub use unchanged::Sent;
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,

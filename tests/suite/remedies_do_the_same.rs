@@ -3,6 +3,7 @@
 
 mod answered;
 mod drawn;
+mod moved_otherwise;
 mod one_by_one;
 mod recorded;
 

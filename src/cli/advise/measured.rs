@@ -11,15 +11,13 @@ use crate::files;
 use crate::gpu::Device;
 use crate::program::Program;
 use crate::scenario::Workload;
-use crate::stats::median;
 use crate::units::Span;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
+use std::ops::ControlFlow;
 
 /// How often each program is run, all of them in another order each time.
-const ROUNDS: usize = 3;
-
 /// The program as it is, and the changed ones in the order of the answer, each with its number of
 /// passes.
 pub(super) fn programs(asked: &Asked, advised: &Advised) -> Vec<(Program, u64)> {
@@ -69,54 +67,69 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// The time of a pass of each program in each round. A program that does not fit, or that nothing
-/// here can run, has none.
+/// The time of a pass of each program. A program that does not fit, or that nothing here can run,
+/// has none.
 fn times(
     executor: &Executor<'_>,
     workload: &Workload,
     (passes, seed): (&[u64], u64),
-) -> Result<Vec<Vec<f64>>, Failure> {
+) -> Result<Vec<Option<f64>>, Failure> {
     let is_stopped = interrupts().map_err(Failure::of_machine)?;
+    let stops = || match unless_stopped(&is_stopped) {
+        ControlFlow::Break(()) => {
+            Err(Failure::interrupted("hallway: interrupted; nothing was kept"))
+        }
+        ControlFlow::Continue(()) => Ok(()),
+    };
+    let effort = Effort::IN_TURN;
     let progress = Progress::over_stages(1);
-    progress.begin("running", (ROUNDS * workload.programs.len()) as u64);
-    let mut times = vec![Vec::new(); workload.programs.len()];
-    let mut left_out = vec![false; workload.programs.len()];
+    progress.begin("running", ((effort.turns + 2) * workload.programs.len()) as u64);
+    let mut running = Vec::new();
+    for (at, program) in workload.programs.iter().enumerate() {
+        stops()?;
+        match executor.set_up(std::slice::from_ref(program), effort) {
+            Ok(ready) => running.push((at, ready)),
+            Err(error @ (ExecuteError::DoesNotFit { .. } | ExecuteError::OnlyPredicted { .. })) => {
+                progress.note(&format!("skipped: {error}"))
+            }
+            Err(error) => return Err(failure(error)),
+        }
+        progress.tally().add(1);
+    }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut order: Vec<usize> = (0..workload.programs.len()).collect();
-    for _ in 0..ROUNDS {
-        order.shuffle(&mut random);
-        for &at in order.iter().filter(|&&at| !left_out[at]).collect::<Vec<_>>() {
-            if unless_stopped(&is_stopped).is_break() {
-                return Err(Failure::interrupted("hallway: interrupted; nothing was kept"));
-            }
-            match executor.run(&workload.programs[at], Effort::BRIEF) {
-                Ok(run) => times[at].push(run.makespan().nanos_f64() / passes[at] as f64),
-                Err(
-                    error @ (ExecuteError::DoesNotFit { .. } | ExecuteError::OnlyPredicted { .. }),
-                ) => {
-                    progress.note(&format!("skipped: {error}"));
-                    left_out[at] = true;
-                }
-                Err(ExecuteError::Gpu(error)) if error.is_absence() => return Err(error.into()),
-                Err(error) => return Err(Failure::of_machine(error)),
-            }
+    for _ in 0..effort.turns {
+        running.shuffle(&mut random);
+        for (_, program) in &mut running {
+            stops()?;
+            program.turn().map_err(failure)?;
             progress.tally().add(1);
         }
+    }
+    let mut times = vec![None; workload.programs.len()];
+    for (at, program) in running {
+        let runs = program.finish().map_err(failure)?;
+        let pass = runs.first().map(|run| run.makespan().nanos_f64() / passes[at] as f64);
+        times[at] = pass;
+        progress.tally().add(1);
     }
     Ok(times)
 }
 
+fn failure(error: ExecuteError) -> Failure {
+    match error {
+        ExecuteError::Gpu(error) if error.is_absence() => error.into(),
+        other => Failure::of_machine(other),
+    }
+}
+
 /// Writes the times to the answer that they belong to.
-fn note(advised: &mut Advised, times: &[Vec<f64>]) {
+fn note(advised: &mut Advised, times: &[Option<f64>]) {
     let (today, rest) = times.split_first().expect("the program as it is comes first");
-    let middle = |times: &[f64]| median(times).map(Span::from_nanos_f64);
     let advice = &mut advised.advice;
-    advice.today_measured_ns = middle(today);
-    let measured = |after: &Vec<f64>| {
-        // Both ran in the same round.
-        let factors = today.iter().zip(after).map(|(before, after)| before / after.max(1.0));
-        let factor = median(&factors.collect::<Vec<_>>())?;
-        Some(Measured { pass_ns: middle(after)?, factor })
+    advice.today_measured_ns = today.map(Span::from_nanos_f64);
+    let measured = |after: &Option<f64>| {
+        let (before, after) = today.zip(*after)?;
+        Some(Measured { pass_ns: Span::from_nanos_f64(after), factor: before / after.max(1.0) })
     };
     let mut rest = rest.iter();
     for change in advice.changes.iter_mut().chain(&mut advice.only_if) {

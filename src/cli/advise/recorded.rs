@@ -2,40 +2,35 @@
 
 use super::Asked;
 use crate::advise::Subject;
-use crate::cli::{Failure, import};
+use crate::cli::Failure;
+use crate::cli::imported::{stem, ways, with_calls};
 use crate::program::Program;
 use crate::scenario::Workload;
-use crate::trace::{HostTime, Spelled, SpelledMemory, Spelling, Trace};
+use crate::trace::{HostTime, Spelled, SpelledPart, Spelling, Trace};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The usual pass of a trace's loop, or all of it.
 pub(super) fn of_trace(path: &Path) -> Result<Asked, Failure> {
-    let trace = import::read_trace(path)?;
+    let trace = with_calls(path)?;
     let pass = trace.pass();
-    let calls = match &pass {
-        Some(pass) => pass.turns[pass.steady][0]..pass.turns[pass.steady][1],
-        None => 0..trace.calls.len(),
-    };
-    let name = import::stem(path);
-    let as_spelled = |memory| {
-        let how = Spelling { memory, host: HostTime::WithoutRecorder, ..Spelling::default() };
-        let spelled = trace.spelled(&name, calls.clone(), how);
-        program_of(path, &name, &spelled.text).map(|found| (found, spelled))
-    };
-    // Where addresses seem to show a race, memory is told apart by streams alone.
-    let by_address =
-        trace.has_addresses().then(|| as_spelled(SpelledMemory::ByAddress).ok()).flatten();
-    let addressed = by_address.and_then(|((program, workload), spelled)| {
-        Some((Subject::addressed(program)?, workload, spelled))
-    });
-    let (mut subject, workload, spelled) = match addressed {
-        Some(found) => found,
-        None => {
-            let ((program, workload), spelled) = as_spelled(SpelledMemory::OfStreams)?;
-            (Subject::recorded(program), workload, spelled)
+    let name = stem(path);
+    let how = Spelling { host: HostTime::WithoutRecorder, ..Spelling::default() };
+    let mut found = None;
+    for spelled in ways(&trace, &name, SpelledPart::usual(&trace, pass.as_ref()), how) {
+        let by_address = spelled.by_address;
+        let (program, workload) = program_of(path, &name, &spelled.text)?;
+        // Where addresses seem to show a race, memory is told apart by streams alone.
+        let subject = match by_address {
+            true => Subject::addressed(program),
+            false => Some(Subject::recorded(program)),
+        };
+        if let Some(subject) = subject {
+            found = Some((subject, workload, spelled));
+            break;
         }
-    };
+    }
+    let (mut subject, workload, spelled) = found.expect("one way needs no addresses");
     let recorded = spelled.recorded;
     let unchanged = pass.map(|pass| trace.unchanged_copies(&pass)).unwrap_or_default();
     subject.unchanged = by_position(&trace, &subject.program, &spelled, &unchanged);

@@ -1,14 +1,16 @@
 //! What a trace shows, and what a simulator makes of it.
 
+use super::super::imported::read_trace;
 use super::super::profiles::LoadedProfile;
-use super::super::{Failure, Outcome, import, print};
+use super::super::{Failure, Outcome, print};
 use super::{ExplainArguments, predicting};
 use crate::compare::Replay;
 use crate::fit::Like;
+use crate::profile::Profile;
 use crate::report::folded;
 use crate::report::traced::{self, Pageable};
-use crate::study::{ReplayError, own_prices, replay};
-use crate::trace::{CopySite, HostTime, Reason, SpelledMemory, Spelling, Trace};
+use crate::study::{ReplayError, own_prices, play, replay};
+use crate::trace::{CopySite, HostTime, Reason, SpelledMemory, SpelledPart, Spelling, Trace};
 use std::ops::Range;
 
 pub(super) fn explain(
@@ -19,17 +21,21 @@ pub(super) fn explain(
     let found = predicting(arguments).profile();
     // Without one that was named, the trace's own prices do.
     let found = if arguments.profile.is_some() { Some(found?) } else { found.ok() };
-    let trace = import::read_trace(&arguments.scenario)?;
+    let trace = read_trace(&arguments.scenario)?;
     let pass = trace.pass();
     let whole = 0..trace.calls.len();
-    let calls = match &pass {
-        Some(pass) => pass.turns[pass.steady][0]..pass.turns[pass.steady][1],
-        None => whole.clone(),
-    };
+    let SpelledPart { calls, .. } = SpelledPart::usual(&trace, pass.as_ref());
     let account = trace.account(calls.clone());
     let mut text = traced::account(&trace, pass.as_ref(), &account, width);
     if !trace.has_calls() {
         return print(&text);
+    }
+    let machine = Machine::of(&trace, found.as_ref(), arguments.profile.is_some());
+    if let Ok(machine) = &machine {
+        let how = Spelling { each_kernel: true, ..machine.spelling() };
+        if let Ok(pass) = play(&trace, calls.clone(), how, machine.profile()) {
+            text += &folded(&traced::critical_path(&pass.program, &pass.timeline), width);
+        }
     }
     let is_held = |site: &CopySite| {
         use Reason::{NewMemory, PageableWaited};
@@ -47,9 +53,10 @@ pub(super) fn explain(
         text += &folded(&traced::pinned(gpu, &as_it_is, &pinned, copies), width);
     }
     text += &folded(traced::OTHER_CHANGES, width);
-    let is_named = arguments.profile.is_some();
     // A pass alone would lack what the one before it left running.
-    let replayed = match as_recorded(&trace, whole, found, is_named) {
+    let replayed =
+        machine.and_then(|machine| replay(&trace, whole, machine.spelling(), machine.profile()));
+    let replayed = match replayed {
         Ok(replay) => traced::replayed(&replay),
         Err(why) => format!("\nIt cannot be simulated: {why}.\n"),
     };
@@ -84,24 +91,37 @@ fn with_pinned(trace: &Trace, calls: Range<usize>, found: &LoadedProfile) -> Opt
     Some([played(SpelledMemory::OfStreams)?, played(SpelledMemory::Pinned)?])
 }
 
-/// Plays calls again: on the machine of the profile that was named, or else on the trace's own as
-/// far as it tells.
-fn as_recorded(
-    trace: &Trace,
-    calls: Range<usize>,
-    found: Option<LoadedProfile>,
-    is_named: bool,
-) -> Result<Replay, ReplayError> {
-    match found {
-        Some(found) if is_named => replay(trace, calls, Spelling::default(), &found.profile),
-        found => {
-            let like = found.map(|found| Like {
-                from: found.path.display().to_string(),
-                profile: found.profile,
-            });
-            let profile = own_prices(trace, like.as_slice())?;
-            let how = Spelling { each_call: true, ..Spelling::default() };
-            replay(trace, calls, how, &profile)
+/// What a trace is simulated on: the machine of the profile that was named, or else the trace's own
+/// as far as it tells.
+enum Machine<'f> {
+    Named(&'f Profile),
+    Own(Box<Profile>),
+}
+
+impl<'f> Machine<'f> {
+    fn of(
+        trace: &Trace,
+        found: Option<&'f LoadedProfile>,
+        is_named: bool,
+    ) -> Result<Self, ReplayError> {
+        if let Some(found) = found.filter(|_| is_named) {
+            return Ok(Self::Named(&found.profile));
         }
+        let like = found.map(|found| Like {
+            from: found.path.display().to_string(),
+            profile: found.profile.clone(),
+        });
+        Ok(Self::Own(Box::new(own_prices(trace, like.as_slice())?)))
+    }
+
+    fn profile(&self) -> &Profile {
+        match self {
+            Self::Named(profile) => profile,
+            Self::Own(profile) => profile,
+        }
+    }
+
+    fn spelling(&self) -> Spelling {
+        Spelling { each_call: matches!(self, Self::Own(_)), ..Spelling::default() }
     }
 }

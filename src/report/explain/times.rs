@@ -31,8 +31,14 @@ const PARTS: [&str; 7] = [
     "waits",
 ];
 
-/// The parts of the critical path. Together they take as long as the pass.
 fn divided(program: &Program, timeline: &Timeline) -> String {
+    let parts = parts_of_critical_path(program, timeline);
+    let pass = timeline.makespan;
+    format!("A run takes {pass}, without scatter. Along its critical path: {parts}.")
+}
+
+/// The parts of the critical path. Together they take as long as the pass.
+pub(in crate::report) fn parts_of_critical_path(program: &Program, timeline: &Timeline) -> String {
     let pass = timeline.makespan;
     let mut times: BTreeMap<&str, Span> = BTreeMap::new();
     for segment in timeline.critical_path().segments {
@@ -47,8 +53,7 @@ fn divided(program: &Program, timeline: &Timeline) -> String {
         let share = time.nanos_f64() / pass.nanos_f64().max(1.0);
         format!("{what} {time} ({})", percent(share))
     });
-    let parts = joined(parts, ", ");
-    format!("A run takes {pass}, without scatter. Along its critical path: {parts}.")
+    joined(parts, ", ")
 }
 
 fn part(program: &Program, activity: &Activity) -> &'static str {

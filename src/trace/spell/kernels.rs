@@ -1,6 +1,6 @@
 //! The kernels of a spelled program: one for each name and grid.
 
-use crate::stats::median;
+use crate::stats::{median, quantile};
 use crate::trace::names::short;
 use crate::trace::{DeviceWork, Trace, WorkKind};
 use crate::units::Span;
@@ -22,6 +22,8 @@ pub(super) struct Kernels<'t> {
     empty: Span,
     /// Those that the program launches, in the order of their names.
     used: BTreeMap<String, Kind<'t>>,
+    /// How often the program launches each kind.
+    launches: BTreeMap<Kind<'t>, usize>,
 }
 
 /// The share of its time that a kernel has to run beside others to be one that shares the GPU: the
@@ -56,7 +58,7 @@ impl<'t> Kernels<'t> {
         });
         let names = names.collect();
         let empty = trace.empty_kernel.unwrap_or_default();
-        Self { times, names, shared, each, empty, used: BTreeMap::new() }
+        Self { times, names, shared, each, empty, used: BTreeMap::new(), launches: BTreeMap::new() }
     }
 
     /// The name and the number of elements of a launch.
@@ -64,6 +66,7 @@ impl<'t> Kernels<'t> {
         let kind = kind(work).expect("a kernel");
         let name = self.names[&kind].clone();
         self.used.insert(name.clone(), kind);
+        *self.launches.entry(kind).or_default() += 1;
         let own = work.end.since(work.start).saturating_sub(self.empty);
         let elements = if self.each { own.nanos().max(1) } else { 1 };
         (name, elements)
@@ -78,9 +81,13 @@ impl<'t> Kernels<'t> {
             let _ = writeln!(text, "# {full}\n[[kernel]]\nname = \"{name}\"");
             let time = median(&self.times[kind]).unwrap_or_default() - self.empty.nanos_f64();
             let time = time.max(1.0);
+            let range = match self.spread(kind) {
+                Some(spread) => format!(", range = \"{:.1}%\"", spread * 100.0),
+                None => String::new(),
+            };
             let _ = match self.each {
                 true => writeln!(text, "stated = {{ per_element = \"1 ns\" }}"),
-                false => writeln!(text, "stated = {{ fixed = \"{time:.0} ns\" }}"),
+                false => writeln!(text, "stated = {{ fixed = \"{time:.0} ns\"{range} }}"),
             };
             if self.shared.contains(kind) {
                 let _ = writeln!(
@@ -95,6 +102,33 @@ impl<'t> Kernels<'t> {
             text.push('\n');
         }
         text
+    }
+}
+
+/// The fewest groups of launches whose times say how much they scatter.
+const FEWEST_GROUPS: usize = 5;
+/// The share of a time that is worth mentioning.
+const LEAST_SPREAD: f64 = 0.005;
+/// The largest share: with all of it, a time might be zero.
+const MOST_SPREAD: f64 = 0.9;
+/// The share of groups that a range contains.
+const IN_RANGE: f64 = 0.9;
+
+impl Kernels<'_> {
+    /// By which share the mean time of as many launches as the program makes of a kind is off the
+    /// middle one at most, nine times out of ten.
+    fn spread(&self, kind: &Kind<'_>) -> Option<f64> {
+        let times = &self.times[kind];
+        let launches = self.launches.get(kind).copied().unwrap_or(1).max(1);
+        let groups = times.chunks_exact(launches);
+        let means: Vec<f64> =
+            groups.map(|group| group.iter().sum::<f64>() / group.len() as f64).collect();
+        let middle = median(times)?;
+        if means.len() < FEWEST_GROUPS || middle <= 0.0 {
+            return None;
+        }
+        let off: Vec<f64> = means.iter().map(|mean| (mean / middle - 1.0).abs()).collect();
+        quantile(&off, IN_RANGE).map(|off| off.min(MOST_SPREAD)).filter(|off| *off >= LEAST_SPREAD)
     }
 }
 

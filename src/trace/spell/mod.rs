@@ -14,7 +14,7 @@ mod memory;
 mod naming;
 mod spelling;
 
-pub use spelling::{HostTime, SpelledMemory, Spelling};
+pub use spelling::{HostTime, SpelledMemory, SpelledPart, Spelling};
 
 use self::blocks::{Blocks, Space, space};
 use self::kernels::Kernels;
@@ -35,19 +35,30 @@ pub struct Spelled {
     /// For each call of the program's body that asks for something of a GPU, the position in
     /// [`Trace::work`] of what it asked for, in the order of the calls.
     pub asked: Vec<usize>,
+    /// Whether its memory is told apart by addresses.
+    pub by_address: bool,
 }
 
 impl Trace {
-    /// The calls at some positions, as a scenario of one program.
-    pub fn spelled(&self, name: &str, calls: Range<usize>, how: Spelling) -> Spelled {
+    /// Some calls as a scenario of one program.
+    pub fn spelled(&self, name: &str, part: impl Into<SpelledPart>, how: Spelling) -> Spelled {
+        let SpelledPart { before, calls, times } = part.into();
         let process = self.busiest_process(&calls);
         let within = |at: &usize| self.threads[self.calls[*at].thread].process == process;
+        let before: Vec<usize> = before.into_iter().flatten().filter(within).collect();
         let calls_in: Vec<usize> = calls.clone().filter(within).collect();
-        let mut writer = Writer::new(self, &calls_in, how);
-        for &at in &calls_in {
+        let all = [before.as_slice(), &calls_in].concat();
+        let mut writer = Writer::new(self, &all, how);
+        for &at in &before {
             writer.call(at);
         }
         let begin = calls_in.first().map_or(Instant::START, |&at| self.calls[at].begin);
+        if !before.is_empty() {
+            writer.begin_loop(begin, times);
+        }
+        for &at in &calls_in {
+            writer.call(at);
+        }
         // What the last pass of a loop leaves running belongs to it.
         let end = self.begin_of(calls.end).max(writer.done());
         writer.finish(end);
@@ -55,7 +66,8 @@ impl Trace {
         let on = on.map_or_else(String::new, |gpu| format!(", recorded on {gpu}"));
         let text = writer.text(name, &format!("{}{on}", self.origin));
         let Writer { asked, .. } = writer;
-        Spelled { text, recorded: end.since(begin.min(end)), asked }
+        let by_address = how.memory == SpelledMemory::ByAddress;
+        Spelled { text, recorded: end.since(begin.min(end)), asked, by_address }
     }
 
     /// The process that asks for most of the GPU's work among some calls.
@@ -95,6 +107,8 @@ struct Writer<'t> {
     /// The GPUs that the calls use, by the numbers that the trace has for them.
     gpus: Vec<u32>,
     lines: Vec<String>,
+    /// The lines that are repeated, and how often.
+    repeated: Option<(Range<usize>, u64)>,
     asked: Vec<usize>,
     /// The stream of the graph whose nodes are being spelled out. They run there one after the
     /// other: a trace does not say what a node waits for.
@@ -125,6 +139,7 @@ impl<'t> Writer<'t> {
             asked_for,
             recorded_events: BTreeSet::new(),
             lines: Vec::new(),
+            repeated: None,
             asked: Vec::new(),
             graph_stream: None,
             is_waited: true,
@@ -149,6 +164,12 @@ impl<'t> Writer<'t> {
     fn done(&self) -> Instant {
         let ends = self.asked.iter().map(|&at| self.trace.work[at].end);
         ends.max().unwrap_or_default()
+    }
+
+    /// What is spelled out from now on is made so often. It begins at a moment of its own.
+    fn begin_loop(&mut self, begin: Instant, times: u64) {
+        self.repeated = Some((self.lines.len()..self.lines.len(), times));
+        self.threads.begin_anew(begin);
     }
 
     /// Spells out a call, if it can be; else its time is the host's work.
@@ -380,6 +401,9 @@ impl<'t> Writer<'t> {
         {
             self.lines.push(format!("{{ work = \"{} ns\" }}", gap.nanos()));
         }
+        if let Some((lines, _)) = &mut self.repeated {
+            lines.end = self.lines.len();
+        }
         // All threads have made their calls before the last wait.
         let others = self.threads.others();
         self.lines.extend(others.map(|name| format!("{{ synchronize_thread = \"{name}\" }}")));
@@ -404,8 +428,17 @@ impl<'t> Writer<'t> {
             let _ = writeln!(text, "    {table},");
         }
         text += "]\ncalls = [\n";
-        for line in &self.lines {
-            let _ = writeln!(text, "    {line},");
+        let last = self.lines.len();
+        let (inside, times) = self.repeated.clone().unwrap_or((last..last, 1));
+        for (at, line) in self.lines.iter().enumerate() {
+            if at == inside.start {
+                let _ = writeln!(text, "    {{ repeat = {times}, calls = [");
+            }
+            let indent = if inside.contains(&at) { "        " } else { "    " };
+            let _ = writeln!(text, "{indent}{line},");
+            if at + 1 == inside.end {
+                text += "    ] },\n";
+            }
         }
         text + "]\n"
     }

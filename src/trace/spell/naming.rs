@@ -147,6 +147,12 @@ impl<'t> Threads<'t> {
         call.end.since(call.begin).saturating_sub(self.usual[&*call.function])
     }
 
+    /// All threads go on from a moment.
+    pub fn begin_anew(&mut self, moment: Instant) {
+        self.ended.values_mut().for_each(|ended| *ended = moment);
+        self.recorder.clear();
+    }
+
     pub fn ended(&mut self, call: &HostCall) {
         let thread = self.of_call(call);
         let ended = self.ended.entry(thread).or_default();

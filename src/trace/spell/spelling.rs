@@ -1,4 +1,44 @@
-//! How a part of a trace is spelled out.
+//! Which part of a trace is spelled out, and how.
+
+use crate::trace::{Pass, Trace};
+use std::ops::Range;
+
+/// Calls of a trace, by their positions in [`Trace::calls`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpelledPart {
+    /// What is made once, before the rest.
+    pub before: Option<Range<usize>>,
+    pub calls: Range<usize>,
+    /// How often `calls` are made.
+    pub times: u64,
+}
+
+impl SpelledPart {
+    pub const fn calls(calls: Range<usize>) -> Self {
+        Self { before: None, calls, times: 1 }
+    }
+
+    /// The loop's pass of median time, or all calls if there is no loop.
+    pub fn usual(trace: &Trace, pass: Option<&Pass>) -> Self {
+        Self::calls(match pass {
+            Some(pass) => pass.turns[pass.steady][0]..pass.turns[pass.steady][1],
+            None => 0..trace.calls.len(),
+        })
+    }
+
+    /// All calls up to the end of the first pass, and then the pass of median time until there are
+    /// so many.
+    pub fn passes(pass: &Pass, count: u64) -> Self {
+        let [from, to] = pass.turns[pass.steady];
+        Self { before: Some(0..pass.turns[0][1]), calls: from..to, times: count.saturating_sub(1) }
+    }
+}
+
+impl From<Range<usize>> for SpelledPart {
+    fn from(calls: Range<usize>) -> Self {
+        Self::calls(calls)
+    }
+}
 
 /// How a part of a trace is spelled out.
 #[derive(Debug, Clone, Copy, Default)]

@@ -6,20 +6,20 @@ use hallway::program::{Awaited, Call, Place};
 use hallway::scenario::Workload;
 use hallway::units::Bytes;
 
-const HOST: &str = r#"
+pub(super) const HOST: &str = r#"
     { name = "x", type = "f32", elements = 16384, home = "host" },
     { name = "y", type = "f32", elements = 16384, home = "host" }"#;
-const PINNED: &str = r#"
+pub(super) const PINNED: &str = r#"
     { name = "x", type = "f32", elements = 16384, home = "host", host = { memory = "pinned" } },
     { name = "y", type = "f32", elements = 16384, home = "host", host = { memory = "pinned" } }"#;
 const ONE: &str = r#"
     { name = "x", type = "f32", elements = 16384, home = "host", host = { memory = "pinned" } }"#;
-const DEVICE: &str = r#"
+pub(super) const DEVICE: &str = r#"
     { name = "a", kind = "device", size = "64 KiB" },
     { name = "b", kind = "device", size = "64 KiB" }"#;
 
 /// There, a kernel, and back, in one stream.
-const ROUND_TRIP: &str = r#"
+pub(super) const ROUND_TRIP: &str = r#"
     { copy = "x", to = "a", stream = "s" },
     { launch = "scale", reads = ["a"], writes = "b", stream = "s" },
     { copy = "b", to = "y", stream = "s" },
@@ -35,7 +35,7 @@ const QUARTERS: &str = r#"
     ] }"#;
 
 #[track_caller]
-fn refused(workload: &Workload, remedy: Remedy) -> Refusal {
+pub(super) fn refused(workload: &Workload, remedy: Remedy) -> Refusal {
     match proved(remedy, &subject(workload)) {
         Err(refusal) => refusal,
         Ok(found) => panic!("{remedy} applies: {:#?}", found[0].program.body),
