@@ -428,15 +428,15 @@ impl<'t> Writer<'t> {
             let _ = writeln!(text, "    {table},");
         }
         text += "]\ncalls = [\n";
-        let last = self.lines.len();
-        let (inside, times) = self.repeated.clone().unwrap_or((last..last, 1));
+        let (inside, times) = self.repeated.clone().unwrap_or((0..0, 1));
         for (at, line) in self.lines.iter().enumerate() {
-            if at == inside.start {
+            let is_inside = inside.contains(&at);
+            if is_inside && at == inside.start {
                 let _ = writeln!(text, "    {{ repeat = {times}, calls = [");
             }
-            let indent = if inside.contains(&at) { "        " } else { "    " };
+            let indent = if is_inside { "        " } else { "    " };
             let _ = writeln!(text, "{indent}{line},");
-            if at + 1 == inside.end {
+            if is_inside && at + 1 == inside.end {
                 text += "    ] },\n";
             }
         }
