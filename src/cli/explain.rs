@@ -5,8 +5,8 @@ mod recorded;
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, load, write_whole};
 use super::progress::Progress;
-use super::terminal::width;
-use super::{Failure, Outcome, Predicting, print};
+use super::terminal::{NARROWEST, width};
+use super::{Failure, Format, Outcome, Predicting, print};
 use crate::report::{Calls, Timed, explain, folded, prediction};
 use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
@@ -43,12 +43,26 @@ pub(super) struct ExplainArguments {
     /// [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
+    /// Format of what a trace shows. `evaluate` writes what plans take as JSON
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+    /// Fit the text into this many columns [default: $COLUMNS, else the width of the terminal;
+    /// unlimited if the output is not a terminal]
+    #[arg(long, value_name = "COLUMNS",
+        value_parser = clap::value_parser!(u16).range(i64::from(NARROWEST)..))]
+    width: Option<u16>,
 }
 
 pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
-    let width = width(None, None);
+    let width = width(arguments.width, None);
     if trace::is_trace(&arguments.scenario) {
         return recorded::explain(arguments, width);
+    }
+    if arguments.format == Format::Json {
+        return Err(Failure::refused(
+            "--format json applies to traces, and this is a scenario",
+            "`hallway evaluate --format json` writes its plans with their times",
+        ));
     }
     let workload = load(&arguments.scenario)?;
     let predicting = predicting(arguments);

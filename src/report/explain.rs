@@ -8,7 +8,7 @@ mod words;
 
 pub use hold_ups::{HeldUpBy, HoldUp, hold_ups};
 pub use times::call_times;
-pub(super) use times::parts_of_critical_path;
+pub(super) use times::{parts_of_critical_path, times_on_critical_path};
 
 use super::table::{Column, Table};
 use super::words::{BULLET, folded, if_known, often, plural, predicted};

@@ -27,6 +27,7 @@ mod table;
 mod ticks;
 mod timeline_row;
 mod trace;
+mod trace_report;
 pub mod traced;
 mod verification;
 mod what_if_text;
@@ -52,6 +53,7 @@ pub use problem::{Checked, CheckedFile, Failed, FileKind, FilePosition, Problem,
 pub use sureness::{RangesHeld, UnsteadyLink, ranges_held, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};
+pub use trace_report::{MissingWait, SiteReport, TraceReport};
 pub use verification::{
     Check, MEDIAN_ERROR_LIMIT, P95_ERROR_LIMIT, REGRET_LIMIT, ScoredScenario, Scores, Verification,
 };

@@ -163,6 +163,9 @@ pub struct CopyPlaces {
 
 words! {
     /// A kind of memory.
+    #[derive(serde::Serialize, serde::Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
     pub enum MemoryKind {
         Pageable = "pageable",
         Pinned = "pinned",

@@ -2,15 +2,18 @@
 
 use super::super::imported::read_trace;
 use super::super::profiles::LoadedProfile;
-use super::super::{Failure, Outcome, print};
+use super::super::{Failure, Format, Outcome, print};
 use super::{ExplainArguments, predicting};
 use crate::compare::Replay;
 use crate::fit::Like;
 use crate::profile::Profile;
-use crate::report::folded;
 use crate::report::traced::{self, Pageable};
+use crate::report::{TraceReport, folded, json};
 use crate::study::{ReplayError, own_prices, play, replay};
-use crate::trace::{CopySite, HostTime, Reason, SpelledMemory, SpelledPart, Spelling, Trace};
+use crate::trace::{
+    Account, CopySite, HostTime, Reason, SpelledMemory, SpelledPart, Spelling, Trace,
+};
+use crate::units::Span;
 use std::ops::Range;
 
 pub(super) fn explain(
@@ -26,41 +29,55 @@ pub(super) fn explain(
     let whole = 0..trace.calls.len();
     let SpelledPart { calls, .. } = SpelledPart::usual(&trace, pass.as_ref());
     let account = trace.account(calls.clone());
-    let mut text = traced::account(&trace, pass.as_ref(), &account, width);
-    if !trace.has_calls() {
-        return print(&text);
-    }
     let machine = Machine::of(&trace, found.as_ref(), arguments.profile.is_some());
-    if let Ok(machine) = &machine {
+    let has_calls = trace.has_calls();
+    let played = machine.as_ref().ok().filter(|_| has_calls).and_then(|machine| {
         let how = Spelling { each_kernel: true, ..machine.spelling() };
-        if let Ok(pass) = play(&trace, calls.clone(), how, machine.profile()) {
-            text += &folded(&traced::critical_path(&pass.program, &pass.timeline), width);
-        }
-    }
-    let is_held = |site: &CopySite| {
-        use Reason::{NewMemory, PageableWaited};
-        matches!(site.reason, Some(NewMemory | Reason::Pageable | PageableWaited))
-    };
-    if let Some(found) = found.as_ref().filter(|_| account.sites.iter().any(is_held))
-        && let Some([as_it_is, pinned]) = with_pinned(&trace, calls, found)
-    {
-        let gpu = &found.profile.machine.gpu;
-        let held = account.sites.iter().filter(|site| is_held(site)).map(|site| site.time).sum();
-        let copies = match trace.knows_new_memory() {
-            true => Pageable::Known { some_to_new: trace.copies_to_new_memory() },
-            false => Pageable::Took(held),
-        };
-        text += &folded(&traced::pinned(gpu, &as_it_is, &pinned, copies), width);
-    }
-    text += &folded(traced::OTHER_CHANGES, width);
+        play(&trace, calls.clone(), how, machine.profile()).ok()
+    });
     // A pass alone would lack what the one before it left running.
-    let replayed =
-        machine.and_then(|machine| replay(&trace, whole, machine.spelling(), machine.profile()));
+    let replayed = has_calls.then(|| {
+        machine.and_then(|machine| replay(&trace, whole, machine.spelling(), machine.profile()))
+    });
+    if arguments.format == Format::Json {
+        let played = played.as_ref().map(|one| (&one.program, &one.timeline));
+        let replayed = replayed.as_ref().and_then(|replayed| replayed.as_ref().ok());
+        return print(&json(&TraceReport::new(&trace, pass.as_ref(), &account, played, replayed)));
+    }
+    let mut text = traced::account(&trace, pass.as_ref(), &account, width);
+    let Some(replayed) = replayed else { return print(&text) };
+    if let Some(pass) = played {
+        text += &folded(&traced::critical_path(&pass.program, &pass.timeline), width);
+    }
+    let found = found.as_ref();
+    text += &folded(&if_pinned(&trace, calls, &account, found).unwrap_or_default(), width);
+    text += &folded(traced::OTHER_CHANGES, width);
     let replayed = match replayed {
         Ok(replay) => traced::replayed(&replay),
         Err(why) => format!("\nIt cannot be simulated: {why}.\n"),
     };
     print(&(text + &folded(&replayed, width)))
+}
+
+/// What pinned memory would gain, if pageable memory held something up.
+fn if_pinned(
+    trace: &Trace,
+    calls: Range<usize>,
+    account: &Account,
+    found: Option<&LoadedProfile>,
+) -> Option<String> {
+    let is_held = |site: &&CopySite| {
+        use Reason::{NewMemory, PageableWaited};
+        matches!(site.reason, Some(NewMemory | Reason::Pageable | PageableWaited))
+    };
+    let held: Vec<Span> = account.sites.iter().filter(is_held).map(|site| site.time).collect();
+    let found = found.filter(|_| !held.is_empty())?;
+    let [as_it_is, pinned] = with_pinned(trace, calls, found)?;
+    let copies = match trace.knows_new_memory() {
+        true => Pageable::Known { some_to_new: trace.copies_to_new_memory() },
+        false => Pageable::Took(held.into_iter().sum()),
+    };
+    Some(traced::pinned(&found.profile.machine.gpu, &as_it_is, &pinned, copies))
 }
 
 /// Refuses arguments that mean nothing for a trace.

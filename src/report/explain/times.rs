@@ -40,7 +40,20 @@ fn divided(program: &Program, timeline: &Timeline) -> String {
 /// The parts of the critical path. Together they take as long as the pass.
 pub(in crate::report) fn parts_of_critical_path(program: &Program, timeline: &Timeline) -> String {
     let pass = timeline.makespan;
-    let mut times: BTreeMap<&str, Span> = BTreeMap::new();
+    let parts = times_on_critical_path(program, timeline).into_iter().map(|(what, time)| {
+        let share = time.nanos_f64() / pass.nanos_f64().max(1.0);
+        format!("{what} {time} ({})", percent(share))
+    });
+    joined(parts, ", ")
+}
+
+/// What happens along the critical path, and for how long.
+pub(in crate::report) fn times_on_critical_path(
+    program: &Program,
+    timeline: &Timeline,
+) -> Vec<(&'static str, Span)> {
+    let pass = timeline.makespan;
+    let mut times: BTreeMap<&'static str, Span> = BTreeMap::new();
     for segment in timeline.critical_path().segments {
         *times.entry(part(program, segment.activity)).or_default() += segment.time;
     }
@@ -49,11 +62,7 @@ pub(in crate::report) fn parts_of_critical_path(program: &Program, timeline: &Ti
     // Nothing is done in gaps between activities.
     *times.entry(waits).or_default() += pass.saturating_sub(done);
     let there = PARTS.into_iter().filter_map(|what| Some((what, *times.get(what)?)));
-    let parts = there.filter(|(_, time)| *time > Span::ZERO).map(|(what, time)| {
-        let share = time.nanos_f64() / pass.nanos_f64().max(1.0);
-        format!("{what} {time} ({})", percent(share))
-    });
-    joined(parts, ", ")
+    there.filter(|(_, time)| *time > Span::ZERO).collect()
 }
 
 fn part(program: &Program, activity: &Activity) -> &'static str {

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 words! {
     /// Why a copy, or a part of it, was not hidden behind a kernel.
     #[derive(serde::Serialize, serde::Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "kebab-case")]
     pub enum Reason {
         /// The driver staged it, and the host could not go on.
         Pageable = "pageable memory: the call returned only when the driver was done with it",

@@ -4,7 +4,8 @@ use super::the_schema::Judge;
 use super::*;
 use crate::said::is_as_blessed;
 use hallway::report::{
-    AdviceReport, Checked, Diagnosis, Evaluation, Failed, Machines, SweepReport, Verification,
+    AdviceReport, Checked, Diagnosis, Evaluation, Failed, Machines, SweepReport, TraceReport,
+    Verification,
 };
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -20,6 +21,7 @@ fn forms() -> Vec<(&'static str, Value)> {
         ("hallway evaluate --sweep --format json", schema_of::<SweepReport>()),
         ("hallway verify --format json", schema_of::<Verification>()),
         ("hallway advise --format json", schema_of::<AdviceReport>()),
+        ("hallway explain --format json, for a trace", schema_of::<TraceReport>()),
         ("hallway check --format json", schema_of::<Checked>()),
         ("hallway doctor --format json", schema_of::<Diagnosis>()),
         ("a failure", schema_of::<Failed>()),
