@@ -54,6 +54,7 @@ pub fn by_engine(chunks: usize) -> Program {
         ],
         streams: vec![StreamTraits::default(); 3],
         stream_names: Vec::new(),
+        work_range: None,
         events: 2 * chunks,
         kernels: Vec::new(),
         setup: Vec::new(),

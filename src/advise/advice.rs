@@ -87,10 +87,15 @@ pub struct Change {
     pub conditions: Vec<Condition>,
     /// Time of a pass with this change and, in a combination, with the changes before it.
     pub time: TimedRange,
+    /// Where this time goes.
+    pub breakdown: Breakdown,
     /// Speed-up over the program without any change.
     pub factor: f64,
     /// The range that should contain the true speed-up nine times out of ten.
     pub factor_range: [f64; 2],
+    /// The speed-up by the rule of a textbook: kernels plus bytes at 12 GB/s, without calls, waits
+    /// and overlap.
+    pub textbook_factor: f64,
     /// What it needs in addition to what the program uses today.
     pub takes: Takes,
     /// What was measured of the changed program. `null` unless it was run.
@@ -130,8 +135,6 @@ pub struct Combination {
     /// The remedies in the order in which they were added, each with the time of a pass up to this
     /// step.
     pub steps: Vec<Change>,
-    /// Where the time goes with all remedies.
-    pub breakdown: Breakdown,
     /// Lower bound for the time of the combination's calls in any order.
     pub least_ns: Span,
     /// What all remedies together need in addition to what the program uses today.

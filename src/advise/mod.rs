@@ -10,6 +10,7 @@
 //! a result at once, is a [`Condition`] that comes with the rewriting.
 
 mod advice;
+mod applied;
 mod generations;
 mod missing_waits;
 mod patch;
@@ -26,6 +27,7 @@ mod values;
 pub use advice::{
     Advice, Advised, Breakdown, Change, Combination, Measured, NoGain, Rewritten, Takes, TimedRange,
 };
+pub use applied::{Applied, Traits};
 pub use proof::proved;
 pub use refusal::Refusal;
 pub use remedies::Remedy;

@@ -11,7 +11,7 @@ use super::subject::Subject;
 use crate::cost::{CompileError, setup_time};
 use crate::profile::Profile;
 use crate::program::Program;
-use crate::simulate::{Draws, Forecast, Tally, forecast_all};
+use crate::simulate::{Draws, Forecast, Tally, forecast_all, textbook};
 use crate::timeline::{Lane, Timeline, busy};
 use crate::units::{Bytes, Span};
 
@@ -71,13 +71,11 @@ pub fn advise(
         let step = of(tried, &forecast);
         let found = best.get_or_insert_with(|| Combination {
             steps: Vec::new(),
-            breakdown: Breakdown::default(),
             least_ns: Span::ZERO,
             takes: Takes::default(),
             measured: None,
         });
         found.takes = step.takes;
-        found.breakdown = Breakdown::of(&forecast.timeline, tried.passes);
         found.least_ns = each(forecast.bound.min(forecast.makespan()), tried.passes);
         found.steps.push(step);
     }
@@ -277,11 +275,23 @@ fn change(
         places: tried.rewriting.places.clone(),
         conditions: tried.rewriting.conditions.clone(),
         time,
+        breakdown: Breakdown::of(&after.timeline, passes),
         factor,
         factor_range: [low.exp().min(factor), high.exp().max(factor)],
+        textbook_factor: textbook_factor(subject, (now, before), (then, after, passes)),
         takes,
         measured: None,
     }
+}
+
+/// How many times as fast a textbook says that a program gets.
+fn textbook_factor(
+    subject: &Subject,
+    (now, before): (&Program, &Forecast),
+    (then, after, passes): (&Program, &Forecast, u64),
+) -> f64 {
+    let today = each(textbook(now, &before.timeline), subject.passes);
+    ratio(today, each(textbook(then, &after.timeline), passes))
 }
 
 impl TimedRange {

@@ -9,13 +9,15 @@ use super::progress::Progress;
 use super::terminal::{NARROWEST, USUAL_WIDTH, width};
 use super::{Failure, Format, Outcome, Predicting};
 use crate::advise::{Advice, Advised, Remedy, Subject, advise};
+use crate::cost::CompileError;
 use crate::program::Program;
-use crate::report::{AdviceReport, json};
+use crate::report::{AdviceReport, Against, Remedies, json};
 use crate::scenario::Workload;
-use crate::trace;
+use crate::simulate::simulate;
+use crate::trace::{self, Account};
 use crate::units::Span;
 use clap::{Args, ValueHint};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Shown below the arguments.
 const BELOW: &str = "\
@@ -58,6 +60,11 @@ pub(super) struct AdviseArguments {
     /// ready to edit, predict and run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     programs: Option<PathBuf>,
+    /// Compare a recording of the changed program with what was predicted for the change: which
+    /// change it is, which part of the gain came, and what differs
+    #[arg(long, value_name = "RECORDING", conflicts_with_all = ["verify", "programs"],
+        value_hint = ValueHint::FilePath)]
+    against: Option<PathBuf>,
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Seed for the simulated draws that the predicted ranges are computed from
@@ -87,6 +94,8 @@ struct Asked {
     recorded: Option<Span>,
     /// The GPU that it was recorded on.
     recorded_on: Option<String>,
+    /// Where the time of the recorded pass goes.
+    account: Option<Account>,
 }
 
 pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
@@ -103,7 +112,7 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         inputs,
         arguments.output.iter().chain(&arguments.programs).map(PathBuf::as_path),
     )?;
-    let asked = asked(arguments)?;
+    let asked = asked(&arguments.file, arguments.program.as_deref())?;
     let mut advised = advised(&predicting, &found, &asked)?;
     if let Some(path) = &arguments.programs {
         let programs = measured::programs(&asked, &advised);
@@ -113,7 +122,10 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         let on = (arguments.gpu, arguments.seed);
         measured::measure(&mut advised, &asked, &found, on)?;
     }
-    let report = report(&found, asked, (arguments.seed, predicting.draws), advised.advice);
+    let against = arguments.against.as_deref();
+    let against = against.map(|path| against_new(path, &asked, &advised)).transpose()?;
+    let draws = (arguments.seed, predicting.draws);
+    let report = AdviceReport { against, ..report(&found, asked, draws, advised.advice) };
     let text = match arguments.format {
         Format::Table => {
             let width = width(arguments.width, arguments.output.as_deref());
@@ -161,14 +173,49 @@ fn report(
         recorded_ns: recorded,
         recorded_on,
         advice,
+        against: None,
     }
 }
 
+/// A recording of the changed program, beside what was predicted.
+fn against_new(path: &Path, asked: &Asked, advised: &Advised) -> Result<Against, Failure> {
+    let Some(before) = &asked.account else {
+        return Err(Failure::refused(
+            "--against compares two recordings, but the first file is a scenario",
+            "pass the recording of the program before the change",
+        ));
+    };
+    let changed = recorded::of_trace(path)?;
+    let account = changed.account.as_ref().expect("a trace has one");
+    let before = (&asked.subject.program, before.span);
+    Ok(Against::new(changed.name, advised, before, (&changed.subject.program, account)))
+}
+
+/// What would help a scenario's first program, or a trace, with the timelines for a page. `None`
+/// for a scenario without a program.
+pub(super) fn remedies(
+    path: &Path,
+    predicting: &Predicting,
+    found: &LoadedProfile,
+) -> Result<Option<Remedies>, Failure> {
+    if !trace::is_trace(path) && load(path)?.programs.is_empty() {
+        return Ok(None);
+    }
+    let asked = asked(path, None)?;
+    let advised = advised(predicting, found, &asked)?;
+    let unknown =
+        |error: CompileError| Failure::refused(error, "name another profile with --profile");
+    let timeline = |program: &Program| simulate(program, &found.profile).map_err(unknown);
+    let before = timeline(&asked.subject.program)?;
+    let after = advised.best.as_ref().map(|best| timeline(&best.program)).transpose()?;
+    let report = report(found, asked, (predicting.seed, predicting.draws), advised.advice);
+    Ok(Some(Remedies { report, before, after }))
+}
+
 /// The program that the file has, or is a trace of.
-fn asked(arguments: &AdviseArguments) -> Result<Asked, Failure> {
-    let path = &arguments.file;
+fn asked(path: &Path, program: Option<&str>) -> Result<Asked, Failure> {
     if trace::is_trace(path) {
-        if arguments.program.is_some() {
+        if program.is_some() {
             return Err(Failure::refused(
                 format!(
                     "--program chooses a program of a scenario, but {} is a trace",
@@ -182,7 +229,7 @@ fn asked(arguments: &AdviseArguments) -> Result<Asked, Failure> {
     let workload = load(path)?;
     let others = workload.programs.iter().map(|one| one.label.clone());
     let mut others: Vec<String> = others.collect();
-    let at = chosen(&workload, arguments.program.as_deref())?;
+    let at = chosen(&workload, program)?;
     let _ = others.remove(at);
     let program: Program = workload.programs[at].clone();
     Ok(Asked {
@@ -192,6 +239,7 @@ fn asked(arguments: &AdviseArguments) -> Result<Asked, Failure> {
         others,
         recorded: None,
         recorded_on: None,
+        account: None,
     })
 }
 

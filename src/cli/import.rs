@@ -1,11 +1,11 @@
 //! `hallway import`: a trace to a scenario.
 
-use super::imported::{scenario, spelled, stem, with_calls};
+use super::imported::{scenario, spelled, stem, usual, with_calls};
 use super::outputs::check_outputs;
 use super::profiles::write_whole;
 use super::{Failure, Outcome, print};
 use crate::report::traced;
-use crate::trace::{HostTime, Pass, SpelledPart, Spelling, Trace};
+use crate::trace::{Pass, SpelledPart, Spelling, Trace};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -61,8 +61,7 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let how = Spelling {
         each_kernel: arguments.measured,
         each_call: table.is_some(),
-        host: HostTime::WithoutRecorder,
-        ..Spelling::default()
+        ..usual(&trace, pass.as_ref())
     };
     let spelled = spelled(&trace, &stem(path), part, how);
     scenario(path, &spelled)?;

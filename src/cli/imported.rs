@@ -5,7 +5,7 @@ use super::progress::Progress;
 use crate::program::check_hazards;
 use crate::report::traced;
 use crate::scenario::{Source, Workload};
-use crate::trace::{self, HostTime, Spelled, SpelledMemory, SpelledPart, Spelling, Trace};
+use crate::trace::{self, HostTime, Pass, Spelled, SpelledMemory, SpelledPart, Spelling, Trace};
 use std::path::Path;
 
 /// Reads a trace, and shows that something is being done.
@@ -38,12 +38,22 @@ pub(super) fn stem(path: &Path) -> String {
     if name.is_empty() { "trace".to_owned() } else { name.to_owned() }
 }
 
+/// A program as it would be without the recorder, with what is known of its scatter.
+pub(super) fn usual(trace: &Trace, pass: Option<&Pass>) -> Spelling {
+    let work_range = pass.and_then(|pass| trace.host_scatter(pass));
+    Spelling { host: HostTime::WithoutRecorder, work_range, ..Spelling::default() }
+}
+
 /// A trace's usual pass as a scenario.
 pub(super) fn source(path: &Path) -> Result<(Source, Workload), Failure> {
     let trace = with_calls(path)?;
     let pass = trace.pass();
-    let how = Spelling { host: HostTime::WithoutRecorder, ..Spelling::default() };
-    let spelled = spelled(&trace, &stem(path), SpelledPart::usual(&trace, pass.as_ref()), how);
+    let spelled = spelled(
+        &trace,
+        &stem(path),
+        SpelledPart::usual(&trace, pass.as_ref()),
+        usual(&trace, pass.as_ref()),
+    );
     let found = scenario(path, &spelled)?;
     eprint!("{}", traced::imported(&trace, pass.as_ref(), &spelled));
     Ok(found)

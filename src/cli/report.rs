@@ -2,14 +2,16 @@
 
 use super::evaluate::{Questions, WITHIN, check_changes, evaluated};
 use super::outputs::check_outputs;
-use super::profiles::{check_runs, deliver, write_whole};
+use super::profiles::{LoadedProfile, check_runs, deliver, write_whole};
 use super::progress::Progress;
-use super::{Failure, Outcome, Predicting};
-use crate::report::{Evaluation, Review, Subject, review};
+use super::{Failure, Outcome, Predicting, advise};
+use crate::report::{Evaluation, Remedies, Review, Subject, review};
 use crate::runs::RunSet;
+use crate::scenario::Workload;
 use crate::search::{AtSize, by_size};
 use crate::what_if::Variation;
 use clap::{Args, ValueHint};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -20,6 +22,9 @@ pub(super) struct ReportArguments {
     /// `evaluate --what-if`
     #[arg(long, value_name = "CHANGE")]
     what_if: Vec<Variation>,
+    /// Also say what would help each scenario's first program, or a trace, as `advise` does
+    #[arg(long)]
+    advise: bool,
     /// Write the page to this file
     #[arg(long, value_name = "FILE", default_value = "review.html",
         value_hint = ValueHint::FilePath)]
@@ -55,12 +60,14 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
         tried.map_or_else(Vec::new, |tried| by_size(workload, &found.profile, tried))
     });
     let sizes: Vec<Vec<AtSize>> = sizes.collect();
+    let remedies = arguments.remedies(&workloads, &found)?;
     let subjects = workloads.iter().zip(&rankings).zip(runs.iter().zip(&sizes));
     let subjects = subjects.map(|((workload, ranking), (runs, sizes))| Subject {
         workload,
         ranking,
         runs: runs.as_ref(),
         sizes,
+        remedies: remedies.get(&workload.name),
     });
     let subjects = subjects.collect();
     let page = review(&Review { evaluation: &evaluation, profile: &found.profile, subjects });
@@ -68,4 +75,28 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<Outcome, Failure> {
     write_whole(&arguments.output, &page)?;
     deliver(&format!("{}\n", arguments.output.display()), None)?;
     Ok(Outcome::unless_unanswered(evaluation.unanswered(), "; the page lists what is unknown"))
+}
+
+impl ReportArguments {
+    /// What would help the first program of each scenario, by the name of the part of the scenario
+    /// that has it. Scenarios without a program have nothing to say.
+    fn remedies(
+        &self,
+        workloads: &[Workload],
+        found: &LoadedProfile,
+    ) -> Result<BTreeMap<String, Remedies>, Failure> {
+        let mut remedies = BTreeMap::new();
+        for path in self.predicting.scenarios.iter().filter(|_| self.advise) {
+            let Some(helped) = advise::remedies(path, &self.predicting, found)? else { continue };
+            let has_it = |workload: &&Workload| {
+                let mut labels = workload.programs.iter().map(|program| &program.label);
+                workload.name.starts_with(&helped.report.name)
+                    && labels.any(|label| *label == helped.report.program)
+            };
+            if let Some(part) = workloads.iter().find(has_it) {
+                remedies.insert(part.name.clone(), helped);
+            }
+        }
+        Ok(remedies)
+    }
 }

@@ -7,7 +7,7 @@ mod kernels;
 mod memory;
 
 use super::caches::{Locality, NewPages};
-use super::halved::{Bottleneck, Halved, Prices};
+use super::halved::{Bottleneck, Halved, Prices, StatedTimes};
 use super::remote::Mapped;
 use super::traffic::Traffic;
 use super::work::{CallCost, Waits, Work};
@@ -146,7 +146,7 @@ pub(super) struct CallCosts<'a> {
     traffic: &'a Traffic,
     halved: Halved,
     /// How many times as long as stated the program's own kernels take: see [`Prices`].
-    stated: &'a [[f64; 2]],
+    stated: &'a StatedTimes,
     /// The library's kernels that calls so far have launched.
     kernels: RefCell<BTreeMap<Variant, KernelPrices<'a>>>,
 }
@@ -227,9 +227,16 @@ impl<'a> CallCosts<'a> {
                 (CopyBy::Host(threads), _) => self.host_copy([from, to], threads, locality)?,
             },
             Call::Prefetch { target, to, .. } => self.prefetch(*to, target.length, locality)?,
-            Call::Work { time } => CallCost::on_host(*time),
+            Call::Work { time } => CallCost::on_host(self.worked(*time)),
             Call::Use(_) => CallCost::on_host(profile.call(TimedCall::UseDevice)?),
         })
+    }
+
+    fn worked(&self, stated: Span) -> Span {
+        match self.stated.work {
+            1.0 => stated,
+            times => Span::from_nanos_f64(stated.nanos_f64() * times),
+        }
     }
 
     fn mark(&self, work: Work, call: TimedCall) -> Known<CallCost> {

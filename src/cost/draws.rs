@@ -46,18 +46,20 @@ impl Draw {
 
 /// Draws how far stated times are off. A kernel of one name is drawn alike in all programs.
 fn stated_times(program: &Program, seed: u64, number: usize) -> StatedTimes {
-    let ranges: Vec<[f64; 2]> = program.kernels.iter().map(ranges).collect();
-    if ranges.iter().flatten().all(|&range| range == 0.0) {
-        return StatedTimes::new();
-    }
-    let factor = |kernel: &OwnKernel, (side, range): (u64, f64)| {
-        let mut random = Antithetic::new(seed.wrapping_add(digest(&kernel.name, side)), number);
+    let factor = |name: &str, (side, range): (u64, f64)| {
+        let mut random = Antithetic::new(seed.wrapping_add(digest(name, side)), number);
         deviate(range / NINE_OF_TEN, || random.uniform())
     };
+    let work = program.work_range.map_or(1.0, |range| factor("work", (0, range)));
+    let ranges: Vec<[f64; 2]> = program.kernels.iter().map(ranges).collect();
+    if ranges.iter().flatten().all(|&range| range == 0.0) {
+        return StatedTimes { work, ..StatedTimes::default() };
+    }
     let factors = program.kernels.iter().zip(ranges);
-    factors
-        .map(|(kernel, [gpu, cpu])| [(1, gpu), (2, cpu)].map(|one| factor(kernel, one)))
-        .collect()
+    let kernels = factors
+        .map(|(kernel, [gpu, cpu])| [(1, gpu), (2, cpu)].map(|one| factor(&kernel.name, one)))
+        .collect();
+    StatedTimes { kernels, work }
 }
 
 /// The ranges that were stated of a kernel on the GPU and on the CPU, as shares; 0 if none was.

@@ -179,10 +179,21 @@ pub(crate) struct Prices<'p> {
 impl<'p> Prices<'p> {
     /// All prices as the profile and the user have them.
     pub fn usual(profile: &'p Profile) -> Self {
-        Self { profile, halved: Halved::NOTHING, stated: StatedTimes::new() }
+        Self { profile, halved: Halved::NOTHING, stated: StatedTimes::default() }
     }
 }
 
-/// For each kernel of a program that is not of the library, how many times as long as stated it
-/// takes on the GPU and on the CPU. Empty if none has a range.
-pub(crate) type StatedTimes = Vec<[f64; 2]>;
+/// How many times as long as stated what the user stated takes.
+pub(crate) struct StatedTimes {
+    /// For each kernel of a program that is not of the library, on the GPU and on the CPU. Empty if
+    /// none has a range.
+    pub kernels: Vec<[f64; 2]>,
+    /// The host's work.
+    pub work: f64,
+}
+
+impl Default for StatedTimes {
+    fn default() -> Self {
+        Self { kernels: Vec::new(), work: 1.0 }
+    }
+}

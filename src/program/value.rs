@@ -30,6 +30,10 @@ pub struct Program {
     /// all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ThreadId>,
+    /// By which share all work on the host together is off at most, nine times out of ten, if that
+    /// was stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_range: Option<f64>,
 }
 
 impl Program {

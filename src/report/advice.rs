@@ -1,8 +1,10 @@
 //! What would help a program: today's time, what each remedy gains, and what does not help.
 
+mod against;
 mod code;
 mod words;
 
+pub use self::against::Against;
 use self::code::{LANGUAGES, in_code};
 use self::words::{little, needs, taken, what};
 use super::Origin;
@@ -36,6 +38,8 @@ pub struct AdviceReport {
     pub recorded_on: Option<String>,
     /// The advice.
     pub advice: Advice,
+    /// A recording of the changed program, compared with the prediction. `null` if none was given.
+    pub against: Option<Against>,
 }
 
 /// A recording that took so many times the high end of the range was longer than predicted.
@@ -56,6 +60,9 @@ impl AdviceReport {
     /// The answer on one screen, or with everything that is known.
     pub fn text(&self, details: bool, width: Option<usize>) -> String {
         let advice = &self.advice;
+        if let Some(against) = &self.against {
+            return against.text(advice, width);
+        }
         let mut text = folded(&self.head(), width);
         text += "\n";
         text += &changes(advice, details, width);
@@ -237,6 +244,21 @@ fn agreement(advice: &Advice) -> String {
     )
 }
 
+/// The cells of a change in a table: what it changes, a pass's time, the gain, what it needs.
+pub(super) fn cells(change: &Change) -> [String; 4] {
+    [what(change), change.time.predicted_ns.to_string(), factor(change), taken(&change.takes)]
+}
+
+/// Everything but the table: the best combination, what depends on conditions, what does not help.
+pub(super) fn in_words(advice: &Advice) -> String {
+    let together = match &advice.best {
+        Some(best) if best.steps.len() > 1 => together(best),
+        Some(best) => left(best),
+        None => String::new(),
+    };
+    together + &only_if(advice, true) + &no_help(advice, true)
+}
+
 /// What several remedies gain together.
 fn together(best: &Combination) -> String {
     let steps =
@@ -258,7 +280,7 @@ fn left(best: &Combination) -> String {
     let last = best.steps.last().expect("a combination has steps");
     format!(
         "After that: {} In any order, these calls take at least {}.\n",
-        where_it_goes(&best.breakdown, last.time.predicted_ns).replace("Where the time goes: ", ""),
+        where_it_goes(&last.breakdown, last.time.predicted_ns).replace("Where the time goes: ", ""),
         best.least_ns
     )
 }

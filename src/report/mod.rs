@@ -34,7 +34,7 @@ mod what_if_text;
 mod words;
 
 pub use crate::cost::Bottleneck;
-pub use advice::AdviceReport;
+pub use advice::{AdviceReport, Against};
 pub use agreement::{agreement, drifts};
 pub use calibration::calibration;
 pub use doctor::{Diagnosis, Finding, GpuFound, State};
@@ -42,7 +42,7 @@ pub use drawn::Drawn;
 pub use evaluation::{Evaluation, RangesTried, Rows};
 pub use explain::{Calls, HeldUpBy, HoldUp, Timed, call_times, explain, hold_ups, prediction};
 pub use gate::{Baseline, Compared, Gate, Limits};
-pub use html::{Review, Subject, review};
+pub use html::{Remedies, Review, Subject, review};
 pub use library::library;
 pub use machines::{Machine, Machines, OnMachine, SideBySide};
 pub use origin::Origin;

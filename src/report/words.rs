@@ -105,7 +105,7 @@ pub(super) fn plural(number: u64, noun: &str) -> String {
     if let (true, Some(stem)) = (number != 1, noun.strip_suffix('y')) {
         return format!("{number} {stem}ies");
     }
-    let ending = match (number, noun.ends_with('s')) {
+    let ending = match (number, noun.ends_with('s') || noun.ends_with("ch")) {
         (1, _) => "",
         (_, true) => "es",
         (_, false) => "s",

@@ -261,6 +261,7 @@ fn single_copy(bytes: Bytes, direction: Direction, memory: HostMemory) -> Progra
         allocations: [Place::Host(memory), Place::FIRST_DEVICE].map(allocation).to_vec(),
         streams: vec![StreamTraits::default()],
         stream_names: Vec::new(),
+        work_range: None,
         events: 0,
         kernels: Vec::new(),
         threads: Vec::new(),

@@ -24,6 +24,7 @@ mod operation;
 mod polling;
 mod queue;
 mod streams;
+mod textbook;
 
 pub use bound::{Demand, lower_bound};
 pub use engine::{makespan, simulate};
@@ -31,3 +32,4 @@ pub use forecast::{
     COVERAGE, DRAWS, Draws, Forecast, MainThread, Tally, forecast, forecast_all, forecast_finalists,
 };
 pub use gains::{Gain, Gains, gains};
+pub use textbook::textbook;

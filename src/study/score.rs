@@ -2,10 +2,11 @@
 
 use crate::compare::{Cell, Score, ScoredPlan};
 use crate::profile::Handling;
-use crate::program::{Program, Route, Sides};
+use crate::program::Program;
 use crate::runs::{Run, RunSet};
 use crate::scenario::Workload;
 use crate::search::{Ranked, Ranking};
+use crate::simulate::textbook;
 use crate::stats::rounded;
 use crate::timeline::{Activity, Lane, Timeline, busy};
 use crate::units::{Instant, Span};
@@ -64,31 +65,6 @@ fn work<'t>(program: &Program, timeline: &'t Timeline) -> impl Iterator<Item = &
             && program.body.get(activity.call).is_some_and(|call| call.only_waits())
     };
     timeline.activities.iter().filter(move |activity| !is_wait(activity))
-}
-
-/// Bytes per second that a textbook takes for copies between host and device: what an x16 link of
-/// PCIe 3 carries in practice, of 16 GB/s on paper.
-const TEXTBOOK_LINK: f64 = 12e9;
-
-/// The baseline of a textbook: what the kernels take, and what all copied bytes would take at the
-/// bandwidth of a link. Where the CPU computes, there is no such rule: its own time counts.
-fn textbook(program: &Program, timeline: &Timeline) -> Span {
-    if program.computes_on_cpu() {
-        return timeline.makespan;
-    }
-    let kernels = timeline.lane(Lane::Kernels).map(|kernel| kernel.end.since(kernel.start));
-    let bytes: u64 = program
-        .body
-        .iter()
-        .filter(|call| call.route().is_some_and(|(_, route)| route != Route::OnDevice))
-        .filter_map(|call| {
-            let Sides { from, rows, .. } = call.sides();
-            let from = from?;
-            Some(rows.map_or(from.length.get(), |rows| rows.count(from) * rows.row.get()))
-        })
-        .sum();
-    let copies = Span::from_nanos_f64(bytes as f64 / TEXTBOOK_LINK * 1e9);
-    kernels.fold(copies, |sum, kernel| sum + kernel)
 }
 
 /// The baseline without overlap: the sum of what each call takes by itself, on the host and on the

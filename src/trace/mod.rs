@@ -21,6 +21,7 @@ mod races;
 mod read;
 mod recording;
 mod requests;
+mod scatter;
 mod spell;
 mod unchanged;
 mod value;

@@ -115,6 +115,7 @@ impl Kind {
                 .collect(),
             streams: (0..self.streams).map(stream).collect(),
             stream_names: Vec::new(),
+            work_range: None,
             events: EVENTS,
             kernels: Vec::new(),
             setup: Vec::new(),

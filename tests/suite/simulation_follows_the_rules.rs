@@ -174,6 +174,7 @@ fn tiny(body: Vec<Call>) -> Program {
         allocations,
         streams: vec![StreamTraits::default(); 3],
         stream_names: Vec::new(),
+        work_range: None,
         events: 3,
         kernels: Vec::new(),
         setup: Vec::new(),

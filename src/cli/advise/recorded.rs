@@ -3,10 +3,10 @@
 use super::Asked;
 use crate::advise::Subject;
 use crate::cli::Failure;
-use crate::cli::imported::{stem, ways, with_calls};
+use crate::cli::imported::{stem, usual, ways, with_calls};
 use crate::program::Program;
 use crate::scenario::Workload;
-use crate::trace::{HostTime, Spelled, SpelledPart, Spelling, Trace};
+use crate::trace::{Spelled, SpelledPart, Trace};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -15,15 +15,20 @@ pub(super) fn of_trace(path: &Path) -> Result<Asked, Failure> {
     let trace = with_calls(path)?;
     let pass = trace.pass();
     let name = stem(path);
-    let how = Spelling { host: HostTime::WithoutRecorder, ..Spelling::default() };
+    let how = usual(&trace, pass.as_ref());
     let mut found = None;
     for spelled in ways(&trace, &name, SpelledPart::usual(&trace, pass.as_ref()), how) {
-        let by_address = spelled.by_address;
-        let (program, workload) = program_of(path, &name, &spelled.text)?;
+        let read = program_of(path, &name, &spelled.text);
         // Where addresses seem to show a race, memory is told apart by streams alone.
-        let subject = match by_address {
-            true => Subject::addressed(program),
-            false => Some(Subject::recorded(program)),
+        let (subject, workload) = match spelled.by_address {
+            true => {
+                let Ok((program, workload)) = read else { continue };
+                (Subject::addressed(program), workload)
+            }
+            false => {
+                let (program, workload) = read?;
+                (Some(Subject::recorded(program)), workload)
+            }
         };
         if let Some(subject) = subject {
             found = Some((subject, workload, spelled));
@@ -32,11 +37,14 @@ pub(super) fn of_trace(path: &Path) -> Result<Asked, Failure> {
     }
     let (mut subject, workload, spelled) = found.expect("one way needs no addresses");
     let recorded = spelled.recorded;
-    let unchanged = pass.map(|pass| trace.unchanged_copies(&pass)).unwrap_or_default();
+    let unchanged = pass.as_ref().map(|pass| trace.unchanged_copies(pass));
+    let unchanged = unchanged.unwrap_or_default();
     subject.unchanged = by_position(&trace, &subject.program, &spelled, &unchanged);
     let recorded_on = trace.gpus.iter().find_map(|gpu| gpu.name.clone());
     let (others, recorded) = (Vec::new(), Some(recorded));
-    Ok(Asked { name, workload, subject, others, recorded, recorded_on })
+    let SpelledPart { calls, .. } = SpelledPart::usual(&trace, pass.as_ref());
+    let account = Some(trace.account(calls));
+    Ok(Asked { name, workload, subject, others, recorded, recorded_on, account })
 }
 
 /// What is known of calls of a trace, by the positions of the program's calls that they became.

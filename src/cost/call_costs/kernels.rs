@@ -125,7 +125,7 @@ impl CallCosts<'_> {
 
     /// How many times as long as stated a step takes on the GPU and on the CPU.
     fn as_stated(&self, step: &OwnStep) -> [f64; 2] {
-        self.stated.get(step.kernel).copied().unwrap_or([1.0; 2])
+        self.stated.kernels.get(step.kernel).copied().unwrap_or([1.0; 2])
     }
 
     pub(super) fn own_compute(&self, step: &OwnStep, locality: &Locality) -> Known<CallCost> {

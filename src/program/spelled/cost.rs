@@ -151,12 +151,20 @@ fn stated(name: &str, raw: &Spanned<RawStated>) -> Result<OwnCost, Fault> {
 
 /// By how much a stated time may be off, as a share.
 fn range(name: &str, text: &Spanned<String>) -> Result<f64, Fault> {
+    share(text, &format!("the time of kernel `{name}`"))
+}
+
+/// By how much the work of a program may be off, as a share.
+pub(super) fn work_range(text: &Spanned<String>) -> Result<f64, Fault> {
+    share(text, "the time of `work`")
+}
+
+fn share(text: &Spanned<String>, of: &str) -> Result<f64, Fault> {
     let percent = text.get_ref().strip_suffix('%').and_then(|digits| digits.trim().parse().ok());
     // With 100%, the time might be zero.
     let is_share = |percent: &f64| *percent > 0.0 && *percent < 100.0;
     percent.filter(is_share).map(|percent: f64| percent / 100.0).ok_or_else(|| {
-        let message =
-            format!("`{}` is not a range for the time of kernel `{name}`", text.get_ref());
+        let message = format!("`{}` is not a range for {of}", text.get_ref());
         let help = "write a percentage between 0% and 100%, such as `\"10%\"`";
         Fault::new(message, text.span(), "not a range", help)
     })

@@ -1,6 +1,7 @@
 //! From a program as it is spelled out to its calls, one by one.
 
 use super::call::RawCall;
+use super::cost::work_range;
 use super::expansion::{Expansion, Placed, span_of};
 use super::own::DeclaredKernel;
 use super::scope::{NamedBuffer, RawMemory, RawStream, Scope};
@@ -45,6 +46,9 @@ pub struct RawProgram {
     /// Host time that a framework adds before each driver call in a run, such as `"6 us"`. Default:
     /// none.
     pub overhead: Option<Spanned<String>>,
+    /// How far all `work` of a run together may be off, such as `"10%"`: nine times out of ten, it
+    /// is off by less. Predicted ranges include it. Default: the times are exact.
+    pub work_range: Option<Spanned<String>>,
     /// Calls made once, before the first run.
     #[serde(default)]
     pub setup: Vec<RawCall>,
@@ -122,6 +126,7 @@ impl Expansion<'_> {
             setup,
             body,
             threads,
+            work_range: raw.work_range.as_ref().map(work_range).transpose()?,
         };
         program.check().map_err(|problem| {
             let place = |(part, at): (Part, usize)| match part {

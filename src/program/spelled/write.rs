@@ -16,6 +16,9 @@ pub fn write(program: &Program) -> String {
     let names = Names::in_program(program);
     let workspaces = workspaces(program);
     let mut table = format!("[[program]]\nname = {}\n", text(&program.label));
+    if let Some(share) = program.work_range {
+        let _ = writeln!(table, "work_range = \"{}%\"", share * 100.0);
+    }
     let pinned = |id: usize| program.calls().any(|call| *call == Call::Pin(AllocationId(id)));
     let own = program.allocations.iter().enumerate();
     let own = own.filter(|(id, one)| one.holds.is_none() && !workspaces[*id]);

@@ -16,6 +16,7 @@ mod columns;
 mod critical;
 mod machine;
 mod passes;
+mod remedies;
 mod setup;
 mod sizes;
 mod style;
@@ -34,6 +35,7 @@ use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{AtSize, Ranked, Ranking};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+pub use remedies::Remedies;
 use style::{chip, rich, scrolled};
 
 /// What a page is made of.
@@ -54,6 +56,8 @@ pub struct Subject<'a> {
     pub runs: Option<&'a RunSet>,
     /// What each side takes at other sizes.
     pub sizes: &'a [AtSize],
+    /// What would help its program, if that was asked for.
+    pub remedies: Option<&'a Remedies>,
 }
 
 const STYLE: &str = include_str!("page.css");
@@ -175,6 +179,7 @@ impl<'a> Case<'a> {
                 (verdict::section(self, of))
                 (bars::section(self))
                 (passes::section(self))
+                (remedies::section(self))
                 (timelines::section(self))
                 (critical::section(self))
                 (sizes::section(self))

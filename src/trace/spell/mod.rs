@@ -12,15 +12,16 @@ mod blocks;
 mod kernels;
 mod memory;
 mod naming;
+mod places;
 mod spelling;
 
 pub use spelling::{HostTime, SpelledMemory, SpelledPart, Spelling};
 
-use self::blocks::{Blocks, Space, space};
+use self::blocks::Blocks;
 use self::kernels::Kernels;
 use self::memory::Memory;
 use self::naming::{CAPTURED, Streams, Threads};
-use super::{CallKind, CopyPlaces, DeviceWork, MemoryKind, StreamKey, Trace, WorkKind};
+use super::{CallKind, StreamKey, Trace, WorkKind};
 use crate::units::{Bytes, Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -310,90 +311,6 @@ impl<'t> Writer<'t> {
         Some(format!("{line}, stream = \"{}\"", self.streams.name(stream)))
     }
 
-    /// Whether a copy goes to memory on the host that nobody had touched.
-    ///
-    /// The trace's own prices have the time for its pages in that of the copy.
-    fn goes_to_new_memory(&self, work: usize) -> bool {
-        let is_new = self.places(&self.trace.work[work]).is_some_and(|places| places.to_new);
-        let is_pinned = self.how.memory == SpelledMemory::Pinned;
-        is_new && !is_pinned && !self.how.each_call && self.graph_stream.is_none()
-    }
-
-    /// The call that gives a copy's target new pages, if they were new.
-    fn renewal(&mut self, at: usize) -> Option<String> {
-        let work = &self.trace.work[at];
-        let WorkKind::Copy { to, bytes: Some(bytes), .. } = work.kind else { return None };
-        if !to.is_on_host() || to == MemoryKind::Pinned || !self.goes_to_new_memory(at) {
-            return None;
-        }
-        let (stream, address) = (self.stream(work.stream), self.places(work)?.to?);
-        let name = match self.how.memory {
-            // Other copies may use the rest of a block.
-            SpelledMemory::ByAddress => {
-                self.blocks.filled_by(space(to, stream.device), address, bytes)?
-            }
-            _ => self.memory.new_name(stream, bytes),
-        };
-        Some(format!("renew = \"{name}\""))
-    }
-
-    fn places(&self, work: &DeviceWork) -> Option<CopyPlaces> {
-        match self.trace.calls[work.call?].kind {
-            CallKind::Copy { places, .. } => Some(places),
-            _ => None,
-        }
-    }
-
-    /// The blocks that a kernel's pointers point into, as a list.
-    fn used_by(&mut self, work: &DeviceWork) -> String {
-        let call = work.call.map(|at| &self.trace.calls[at].kind);
-        let Some(CallKind::Launch { pointers, .. }) = call else { return String::new() };
-        let device = Space::Device(self.stream(work.stream).device);
-        let used = pointers.iter().filter_map(|&one| self.blocks.whole(device, one));
-        let used: BTreeSet<String> = used.map(|name| format!("\"{name}\"")).collect();
-        used.into_iter().collect::<Vec<_>>().join(", ")
-    }
-
-    /// What a memset clears, by its address.
-    fn cleared(&mut self, work: &DeviceWork, bytes: Bytes) -> Option<String> {
-        let call = work.call.map(|at| &self.trace.calls[at].kind);
-        let Some(CallKind::Clear { target: Some(target), .. }) = call else { return None };
-        let device = Space::Device(self.stream(work.stream).device);
-        self.blocks.range(device, *target, bytes)
-    }
-
-    /// The ranges of memory that a copy goes from and to.
-    fn sides(
-        &mut self,
-        work: &DeviceWork,
-        stream: StreamKey,
-        kinds: [MemoryKind; 2],
-        bytes: Bytes,
-        is_new: bool,
-    ) -> [String; 2] {
-        let is_inside = !kinds.into_iter().any(MemoryKind::is_on_host);
-        let places = self.places(work).unwrap_or_default();
-        let addresses = [places.from, places.to];
-        let mut side = |second: bool| {
-            let kind = kinds[usize::from(second)];
-            let space = space(kind, stream.device);
-            let address = addresses[usize::from(second)];
-            if let Some(range) = address.and_then(|one| self.blocks.range(space, one, bytes)) {
-                return range;
-            }
-            if !kind.is_on_host() {
-                return self.memory.device(stream, bytes, second && is_inside);
-            }
-            let is_pinned = self.how.memory == SpelledMemory::Pinned || kind == MemoryKind::Pinned;
-            let kind = if is_pinned { MemoryKind::Pinned } else { MemoryKind::Pageable };
-            match second && is_new && kind == MemoryKind::Pageable {
-                true => self.memory.new_target(stream, bytes),
-                false => self.memory.host(stream, kind, bytes, second),
-            }
-        };
-        [side(false), side(true)]
-    }
-
     /// The host's work behind the last call, and a wait for what is left running.
     fn finish(&mut self, end: Instant) {
         if self.is_waited
@@ -419,7 +336,11 @@ impl<'t> Writer<'t> {
         let _ = writeln!(text, "question = {}\n", quoted(&question));
         let _ = writeln!(text, "[process]\nstate = \"running\"\n");
         text += &self.kernels.tables();
-        text += "[[program]]\nname = \"as recorded\"\nmemory = [\n";
+        text += "[[program]]\nname = \"as recorded\"\n";
+        if let Some(share) = self.how.work_range {
+            let _ = writeln!(text, "work_range = \"{:.1}%\"", share * 100.0);
+        }
+        text += "memory = [\n";
         for table in self.memory.tables().chain(self.blocks.tables()) {
             let _ = writeln!(text, "    {table},");
         }

@@ -50,6 +50,8 @@ pub struct Spelling {
     pub each_call: bool,
     pub memory: SpelledMemory,
     pub host: HostTime,
+    /// By which share the host's work may be off.
+    pub work_range: Option<f64>,
 }
 
 /// Which of the host's time between calls counts as its work.

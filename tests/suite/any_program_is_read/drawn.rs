@@ -59,6 +59,7 @@ pub fn drawn(seed: u64) -> Program {
         allocations: Vec::new(),
         streams: streams(&mut random),
         stream_names: Vec::new(),
+        work_range: None,
         events: EVENTS,
         kernels: own::kernels(),
         setup: Vec::new(),
