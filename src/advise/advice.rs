@@ -98,17 +98,17 @@ pub struct Change {
     pub textbook_factor: f64,
     /// What it needs in addition to what the program uses today.
     pub takes: Takes,
-    /// What was measured of the changed program. `null` unless it was run.
+    /// What was measured for the changed program. `null` unless it was run.
     pub measured: Option<Measured>,
 }
 
-/// What a run on the GPU showed of a changed program.
+/// What running a changed program on the GPU showed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measured {
     /// Time of a pass.
     pub pass_ns: Span,
-    /// How many times as fast as the program as it is, which ran in turn with it.
+    /// Speed-up over the unchanged program, whose runs alternated with those of this one.
     pub factor: f64,
 }
 
@@ -139,7 +139,7 @@ pub struct Combination {
     pub least_ns: Span,
     /// What all remedies together need in addition to what the program uses today.
     pub takes: Takes,
-    /// What was measured of the program with all of them. `null` unless it was run.
+    /// What was measured for the program with all of them. `null` unless it was run.
     pub measured: Option<Measured>,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct AdviseArguments {
     #[arg(long)]
     details: bool,
     /// Also run the program and each change on this machine's GPU, and show what was measured.
-    /// Stand-ins that take the stated or recorded time run in place of kernels without code
+    /// Kernels without code are replaced by stand-ins that take the stated or recorded time
     #[arg(long)]
     verify: bool,
     /// Index of the GPU to run on, counted from 0

@@ -53,7 +53,7 @@ pub(super) struct CalibrateArguments {
     #[arg(long, default_value_t = 0)]
     gpu: usize,
     /// Number of GPUs to calibrate together, including the one that --gpu selects. Also measures
-    /// copies between them and concurrent work, which takes up to 15 seconds longer [default: all,
+    /// concurrent work and copies between GPUs, which takes up to 15 seconds longer [default: all,
     /// up to 8]
     #[arg(long, value_name = "NUMBER")]
     gpus: Option<usize>,

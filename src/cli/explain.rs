@@ -43,7 +43,7 @@ pub(super) struct ExplainArguments {
     /// [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
-    /// Format of what a trace shows. `evaluate` writes what plans take as JSON
+    /// Output format; applies only to a trace. `evaluate` writes the times of plans as JSON
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Fit the text into this many columns [default: $COLUMNS, else the width of the terminal;

@@ -37,8 +37,8 @@ pub(super) struct ImportArguments {
     /// Import the whole trace instead of one pass of its loop
     #[arg(long)]
     all: bool,
-    /// Import everything up to the end of the first pass once, and then the pass with the median
-    /// time until there are this many passes
+    /// Import everything up to the end of the first pass once, then the pass of median duration
+    /// repeatedly, until there are this many passes
     #[arg(long, value_name = "N", conflicts_with_all = ["all", "pass"],
         value_parser = clap::value_parser!(u32).range(2..))]
     passes: Option<u32>,

@@ -25,7 +25,7 @@ Examples:
   hallway record --output run.hallway --seconds 30 -- ./solver input.dat
   hallway record --range step -- python3 train.py
 
-Exit codes: the program's own if it fails; 1 the program did not use CUDA, or not in the range;
+Exit codes: the program's own if it fails; 1 the program made no CUDA calls, or none in the range;
 2 the program cannot be started; 4 CUPTI is missing or not permitted.";
 
 #[derive(Debug, Args)]

@@ -14,7 +14,7 @@ use crate::units::{Bytes, Span, words};
 use serde::{Deserialize, Serialize};
 
 words! {
-    /// What limits a plan: the group of costs whose halving saves the most time.
+    /// What limits a plan: the group of costs that saves the most time if halved.
     // The aliases are the names in saved reports of earlier versions, which can still be merged.
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

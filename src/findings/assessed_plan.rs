@@ -62,7 +62,7 @@ pub struct AssessedPlan {
     pub busy: Busy,
     /// How long the host thread is blocked.
     pub host_thread: HostThread,
-    /// What limits the plan: the group of costs whose halving saves the most time. `null` for a
+    /// What limits the plan: the group of costs that saves the most time if halved. `null` for a
     /// plan that was dropped early, unless it is the fastest of its family.
     pub bottleneck: Option<Bottleneck>,
     /// Share of a run that halving each group of costs saves, largest first, down to 1%.
@@ -99,7 +99,7 @@ pub struct AssessedPlan {
     pub program_high_ns: Option<Span>,
 }
 
-/// Costs of the two ways to have a plan's buffers in pinned memory. Costs that the profile lacks
+/// Costs of the two ways to get a plan's buffers into pinned memory. Costs that the profile lacks
 /// are `null`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

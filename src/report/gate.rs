@@ -58,9 +58,9 @@ pub struct Compared {
     pub plan_before: Option<String>,
     /// Name of the fastest plan now.
     pub plan_now: Option<String>,
-    /// The verdict for all runs before.
+    /// The earlier verdict for all runs.
     pub verdict_before: Answer,
-    /// The verdict for all runs now.
+    /// The current verdict for all runs.
     pub verdict_now: Answer,
     /// Its failures, in words. Empty if there are none.
     pub failures: Vec<String>,

@@ -72,7 +72,7 @@ pub struct Sweeping {
     pub key: String,
     /// The unit of its values.
     pub unit: Unit,
-    /// What the number counts, such as ``elements of `x` ``. `null` if the key says it.
+    /// What the number counts, such as ``elements of `x` ``. `null` if the key already says so.
     pub counted: Option<String>,
     /// Number of elements in a row, if elements are swept and tasks process whole rows.
     pub row: Option<u64>,

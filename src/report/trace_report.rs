@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub struct TraceReport {
     /// The tool that wrote the trace, with its version.
     pub origin: String,
-    /// Names of the GPUs, as far as the trace has them.
+    /// Names of the GPUs, if the trace contains them.
     pub gpus: Vec<String>,
     /// Number of host calls in the trace.
     pub calls: u64,

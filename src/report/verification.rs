@@ -62,8 +62,8 @@ pub struct ScoredScenario {
     /// True if the verdict (CPU, GPU or both) was right. `null` unless both a plan on the CPU alone
     /// and another plan were run.
     pub verdict_right: Option<bool>,
-    /// Kernels with stated times. When plans ran, stand-ins that take these times ran in their
-    /// place, so results could not be checked.
+    /// Kernels with stated times. When the plans were run, stand-ins that take these times
+    /// replaced the kernels, so results could not be checked.
     pub stand_ins: Vec<String>,
 }
 

@@ -41,7 +41,7 @@ words! {
         KeepMemory = "keep-memory",
         /// Drop copies that have no effect.
         DropCopies = "drop-copies",
-        /// Copy data that does not change only once.
+        /// Copy unchanging data only once.
         CopyOnce = "copy-once",
         /// Copy only the bytes that are used.
         Narrow = "narrow",
@@ -55,7 +55,7 @@ words! {
         InPlace = "in-place",
         /// Prefetch the pages of managed memory before they are used.
         PrefetchManaged = "prefetch-managed",
-        /// Copy the data of the next step while the current one is computed.
+        /// Copy the data of the next step while the current one runs.
         Prefetch = "prefetch",
         /// Copy results in a separate stream.
         DownloadStream = "download-stream",

@@ -54,7 +54,7 @@ fn is_described_in_the_docs_key_by_key() {
         apply are `null`.\n\n\
         If a command with `--format json` fails, it prints one line of JSON on standard error. The \
         exit code is\nthe same as without `--format json`.\n\n\
-        Every form begins with these keys:\n\n"
+        Every output begins with these keys:\n\n"
             .to_owned();
     page += HEADER;
     for (key, kind, meaning) in ALWAYS {
