@@ -84,7 +84,7 @@ words! {
         Unchanged = "the bytes do not change from pass to pass",
         OnlyRead = "kernels only read it (its bytes were the same in all recorded passes)",
         NobodyReads = "nothing on the host reads the bytes",
-        OnlyIssues = "between these calls, the host does nothing but prepare the next one",
+        OnlyIssues = "the host does nothing between these calls but prepare the next one",
         KernelsUsePointers = "kernels use only memory that they have pointers to",
         KernelsUseAll = "kernels use the memory of their own stream (the trace does not name it)",
     }

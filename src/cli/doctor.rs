@@ -172,7 +172,7 @@ fn numa(gpus: &[GpuFound]) -> Finding {
     let nodes = host::count_numa_nodes();
     let here = host::nodes_of_process();
     let listed = |nodes: &BTreeSet<usize>| nodes.iter().map(usize::to_string).collect::<Vec<_>>();
-    let may_run = format!("{nodes}; this process may run on {}", listed(&here).join(", "));
+    let may_run = format!("{nodes}; this process may run on node {}", listed(&here).join(", "));
     let far = gpus.iter().find_map(|gpu| {
         let near = host::numbers(gpu.numa_nodes.as_deref()?);
         here.iter().any(|node| !near.contains(node)).then_some((gpu.index, near))

@@ -103,7 +103,7 @@ pub(super) fn fitted(
 ) -> Result<Outcome, Failure> {
     let count = samples.measurements.len();
     let sure = report::sureness(profile);
-    let mut head = format!("{}: {count} measurements\n{sure}\n", path.display());
+    let mut head = format!("{}, measurements: {count}\n{sure}\n", path.display());
     if let Some(unsteady) = report::UnsteadyLink::of(profile).map(report::UnsteadyLink::sentence) {
         head += &format!("Link: {unsteady}.\n");
     }

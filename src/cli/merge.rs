@@ -59,7 +59,7 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
         if let Some(Parts { numbers, of }) = &part.parts
             && (numbers.is_empty() || numbers.iter().any(|&one| Shard::new(one, *of).is_none()))
         {
-            let why = format!("`parts` does not list valid part numbers out of {of}");
+            let why = format!("`parts` contains numbers that are not valid for {of} parts");
             return Err(refused(path, why, help));
         }
         if let Some(other) = other_points(&part) {
@@ -75,7 +75,7 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
     }
     let whole = merged.map_or(Err(Vec::new()), SweepReport::whole).map_err(|missing| {
         let numbers: Vec<String> = missing.iter().map(usize::to_string).collect();
-        let why = format!("missing parts: {}", numbers.join(", "));
+        let why = format!("the parts with these numbers are missing: {}", numbers.join(", "));
         refused(&parts[0], why, "pass the files of all parts")
     })?;
     show(&whole, *format, None, Some(output))

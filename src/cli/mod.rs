@@ -82,7 +82,7 @@ enum Command {
     Evaluate(evaluate::EvaluateArguments),
     /// Turn a profiler's trace or a recording into a scenario that you can edit and evaluate
     Import(import::ImportArguments),
-    /// Show what a plan does, or where the time of a trace goes and what to change
+    /// Show what a plan does, or where the time in a trace goes and what to change
     Explain(explain::ExplainArguments),
     /// Suggest changes to a program in a trace, a recording or a scenario, and predict their gains
     Advise(advise::AdviseArguments),

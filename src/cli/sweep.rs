@@ -174,8 +174,8 @@ impl Subject {
         scaled(&self.workload, value as u64).ok_or_else(|| match scaled(&self.workload, 1) {
             Some(_) => Failure::refused(
                 format!(
-                    "with {value} elements, the batches of all buffers of `{name}` together exceed \
-                     any memory"
+                    "with {value} elements, all batches of all buffers of `{name}` need more \
+                     memory than any machine has"
                 ),
                 "use fewer elements",
             ),

@@ -29,7 +29,7 @@ plan was not the fastest one, both then run three more times, in alternation. Re
 slower the chosen plan ran than the fastest one) is computed from these extra runs.
 
 A summary of the errors is saved to scores.json next to the profile, unless an earlier `verify`
-scored more plans. `evaluate` uses this file to report how many measured times were in their
+scored more plans. `evaluate` uses this file to report how many measured times were within their
 ranges.
 
 Each run is saved immediately to runs/NAME.partial.json next to the profile, where NAME is the

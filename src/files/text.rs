@@ -80,7 +80,7 @@ impl fmt::Display for Place {
 /// Why a file is refused whose end mark is missing.
 pub fn ends_early(mark: &str) -> String {
     format!(
-        "it is incomplete: its last line should be `{mark}`. Part of the file is missing, or an \
+        "the file is incomplete; its last line should be `{mark}`. Part of it is missing, or an \
          older version of hallway wrote it"
     )
 }

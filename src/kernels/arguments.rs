@@ -49,7 +49,7 @@ impl Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {
     /// It has none of this name.
-    #[error("it has no argument of this name")]
+    #[error("there is no such argument")]
     Name,
     #[error("must be {0}")]
     Extent(Extent),

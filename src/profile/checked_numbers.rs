@@ -22,7 +22,7 @@ macro_rules! numbers {
         $(#[$about])*
         pub(super) fn $kind<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
             let number = f64::deserialize(from)?;
-            let wrong = || D::Error::custom(format!("{number} must be {}", $expected));
+            let wrong = || D::Error::custom(format!("{number} is not {}", $expected));
             ($range).contains(&number).then_some(number).ok_or_else(wrong)
         }
     )+};
@@ -67,7 +67,7 @@ pub(super) fn knots<'de, D: Deserializer<'de>>(from: D) -> Result<Pairs, D::Erro
         |&(x, y): &(f64, f64)| (0.0..1e18).contains(&x) && (0.0..LONGEST).contains(&y);
     if knots.is_empty() || !knots.iter().all(are_numbers) {
         return Err(D::Error::custom(
-            "a curve needs at least one pair in `knots`, with numbers of at least 0 within the \
+            "a curve needs at least one pair in `knots`, with non-negative numbers within the \
              allowed range",
         ));
     }
@@ -91,14 +91,14 @@ pub(super) fn misses<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Pairs>
     let is_right = |(footprint, share): (f64, f64)| {
         (0.0..1e18).contains(&footprint) && (0.0..=1.0).contains(&share)
     };
-    pairs(from, is_right, "increasing numbers of bytes and shares of misses from 0 to 1")
+    pairs(from, is_right, "a number of bytes (increasing) and a share of misses (from 0 to 1)")
 }
 
 /// Pairs of a share of cases and the factor that these stay below.
 pub(super) fn spread<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Pairs>, D::Error> {
     let is_right =
         |(share, factor): (f64, f64)| (0.0..=1.0).contains(&share) && (1e-6..1e6).contains(&factor);
-    pairs(from, is_right, "increasing shares from 0 to 1 and positive factors")
+    pairs(from, is_right, "a share (from 0 to 1, increasing) and a positive factor")
 }
 
 /// One pair or more, in increasing order of their first numbers.

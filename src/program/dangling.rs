@@ -158,7 +158,8 @@ impl Program {
                 if inputs.len() != kernel.inputs() =>
             {
                 let (has, wants) = (inputs.len(), kernel.inputs());
-                Some(format!("{has} inputs for `{kernel}`, which takes {wants}"))
+                let ending = if has == 1 { "" } else { "s" };
+                Some(format!("{has} input{ending} for `{kernel}`, which takes {wants}"))
             }
             Step::Library(step) => slices
                 .find_map(|slice| self.no_bytes(slice).or_else(|| self.no_floats(slice)))
@@ -227,10 +228,10 @@ fn no_kernel(step: &LibraryStep) -> Option<String> {
     let results = kernel.results(arguments);
     let least = match kernel.shape() {
         Shape::Map if !output.is_multiple_of(grain) => {
-            return misfit("output", output, format!("a multiple of {grain}"));
+            return misfit("the output", output, format!("a multiple of {grain}"));
         }
         Shape::Reduction if output != results => {
-            return misfit("output", output, results.to_string());
+            return misfit("the output", output, results.to_string());
         }
         Shape::Map => output + lead,
         Shape::Reduction => 1,
@@ -253,5 +254,5 @@ fn no_kernel(step: &LibraryStep) -> Option<String> {
     }
     let workspace = step.workspace?.length.as_f32_count();
     let needs = Grid::workspace(*kernel, arguments).filter(|&needs| workspace < needs)?;
-    misfit("workspace", workspace, format!("{needs} or more"))
+    misfit("the workspace", workspace, format!("{needs} or more"))
 }

@@ -237,7 +237,7 @@ fn agreement(advice: &Advice) -> String {
         return format!("\nMeasured here: a pass takes {today}.\n");
     };
     format!(
-        "\nMeasured here: a pass takes {today}. {within} of {} lie in their ranges; the median \
+        "\nMeasured here: a pass takes {today}. {within} of {} lie within their ranges; the median \
          error is {}.\n",
         plural(pairs.len() as u64, "factor"),
         fine_percent(middle)
@@ -323,11 +323,11 @@ fn no_help(advice: &Advice, details: bool) -> String {
 
 fn places(change: &Change) -> String {
     let said = change.places.iter().map(|place| {
-        let memory = place.memory.as_ref().map_or_else(String::new, |name| format!(" `{name}`"));
+        let memory = place.memory.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
         let bytes = place.bytes.map_or_else(String::new, |bytes| format!(" of {bytes}"));
         let calls = match place.times {
             1 => format!("call {}", place.call),
-            times => format!("{times} calls, first call {}", place.call),
+            times => format!("{times} calls, the first is call {}", place.call),
         };
         format!("`{}`{memory}{bytes} ({calls})", place.function)
     });

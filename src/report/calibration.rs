@@ -184,7 +184,7 @@ fn on_paper(profile: &Profile, width: Option<usize>) -> String {
     let shares = [down, up].map(|rate| rate.bytes_per_second() / 1e9 / link.on_paper());
     let [down_share, up_share] = shares.map(percent);
     let why = format!(
-        "{down_share} and {up_share} of the bandwidth on paper: acknowledgements, flow control, \
+        "{down_share} and {up_share} of the theoretical bandwidth: acknowledgements, flow control, \
          requests and host memory"
     );
     rows.push(row("measured, large copies", [down, up].map(|rate| rate.to_string()), &why));
@@ -217,7 +217,7 @@ fn between_gpus(profile: &Profile) -> Option<String> {
     let nvlink = NvLinks::of(&profile.machine.gpu).filter(|_| to_host.is_some_and(|it| low > it));
     let over = if_known(nvlink, |links| {
         format!(
-            ", {} of the {} on paper for {} links of NVLink {}; the rest is lost to packet \
+            ", {} of the theoretical {} of {} links of NVLink {}; the rest is lost to packet \
              headers and flow control",
             percent(low / links.on_paper()),
             rate(links.on_paper()),

@@ -1,13 +1,12 @@
 //! Lines of a chart, and those that lie on one another.
 
-use super::palette::Subject;
 use crate::machine::Side;
 use std::collections::BTreeMap;
 
 /// One line: its points from left to right, each with what a tooltip says.
 pub(super) struct Line {
     pub name: String,
-    pub subject: Subject,
+    pub side: Side,
     pub points: Vec<(f64, f64, String)>,
 }
 
@@ -37,7 +36,7 @@ pub(super) fn strands(lines: &[Line], height: impl Fn(f64) -> f64) -> Vec<Strand
     }
     let mut of_side: BTreeMap<Side, usize> = BTreeMap::new();
     let strands = groups.into_iter().map(|lines| {
-        let before = of_side.entry(lines[0].subject.side).or_default();
+        let before = of_side.entry(lines[0].side).or_default();
         *before += 1;
         Strand { number: *before - 1, lines }
     });
@@ -56,8 +55,8 @@ fn coincide(one: &Line, other: &Line, height: &impl Fn(f64) -> f64) -> bool {
 }
 
 impl Strand<'_> {
-    pub fn subject(&self) -> Subject {
-        self.lines[0].subject
+    pub fn side(&self) -> Side {
+        self.lines[0].side
     }
 
     /// The points of all its lines, those at the same place once, with what is said of each: the
@@ -84,7 +83,7 @@ mod tests {
 
     fn line(heights: &[(u32, f64)]) -> Line {
         let points = heights.iter().map(|(x, y)| (f64::from(*x), *y, String::new())).collect();
-        Line { name: String::new(), subject: Subject::side(Side::Gpu), points }
+        Line { name: String::new(), side: Side::Gpu, points }
     }
 
     fn sizes(lines: &[Line]) -> Vec<usize> {

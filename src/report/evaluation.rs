@@ -242,7 +242,7 @@ impl Evaluation {
         let context = if_known(self.context_ns, |time| {
             let how = match self.context_in_new_process {
                 true => "measured in new processes",
-                false => "measured next to another context, which is faster than in a new process",
+                false => "measured beside an existing context, so faster than in a new process",
             };
             format!("Process  a new one pays {time} for a CUDA context ({how})\n")
         });

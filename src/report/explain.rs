@@ -118,7 +118,7 @@ fn memory(workload: &Workload, program: &Program, names: &Names, width: Option<u
             1 => bytes.to_string(),
             count => format!("{count} x {bytes}"),
         })
-        .with(Column::words("whose"), |((.., whose), _)| whose)
+        .with(Column::words("owner"), |((.., whose), _)| whose)
         .text(width);
     let (host, pinned) = (program.host_bytes(), program.pinned_bytes());
     let device = if program.devices() > 1 { "at most on each GPU" } else { "on the GPU" };
@@ -160,7 +160,7 @@ fn listing(
                 "...",
                 calls.start + 1,
                 calls.end,
-                plural(period as u64, "call"),
+                if period == 1 { "call".to_owned() } else { plural(period as u64, "call") },
                 often(times as u64),
             ),
         };

@@ -91,7 +91,7 @@ fn read_json<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, String> {
         Some(version) if version == u64::from(SCHEMA_VERSION) => {}
         Some(version) => {
             return Err(format!(
-                "it has schema version {version}, but this version of hallway reads version \
+                "its schema version is {version}, but this version of hallway reads version \
                  {SCHEMA_VERSION}"
             ));
         }

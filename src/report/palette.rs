@@ -1,12 +1,9 @@
 //! The colours of all pictures: reports and their scripts, and plots.
 //!
 //! Invariant: the CPU, the GPU and both together have one colour each, in every picture and in both
-//! themes, and so has every engine and every family of plans. No other file of this room names a
-//! colour.
+//! themes, and so has every engine. No other file of this room names a colour.
 
 use crate::machine::Side;
-use crate::scenario::FamilyName;
-use crate::search::Plan;
 use crate::timeline::Lane;
 use std::fmt::Write;
 
@@ -24,22 +21,6 @@ const BOTH: Colour = Colour(0x1b, 0x9e, 0x77);
 const H2D: Colour = Colour(0x7a, 0x5c, 0xc8);
 const D2H: Colour = Colour(0xd9, 0x62, 0x9f);
 const P2P: Colour = Colour(0x7d, 0x74, 0x68);
-
-/// Families of plans, where a chart tells plans of one side apart: each has a shade near its side's
-/// colour. All others, such as `by-chunk`, have that colour itself.
-const FAMILIES: [(Side, FamilyName, Colour); 11] = [
-    (Side::Gpu, FamilyName::ByEngine, Colour(0x90, 0x58, 0x60)),
-    (Side::Gpu, FamilyName::Buffered, Colour(0xa8, 0x90, 0x40)),
-    (Side::Gpu, FamilyName::ByTask, Colour(0xb8, 0x38, 0x68)),
-    (Side::Gpu, FamilyName::RoundTrip, Colour(0xa0, 0x58, 0x20)),
-    (Side::Gpu, FamilyName::Resident, Colour(0xe8, 0x20, 0x44)),
-    (Side::Gpu, FamilyName::Staged, Colour(0xe0, 0x68, 0x60)),
-    (Side::Gpu, FamilyName::Packed, Colour(0x78, 0x68, 0x40)),
-    (Side::Gpu, FamilyName::ZeroCopy, Colour(0xc0, 0x80, 0x00)),
-    (Side::Gpu, FamilyName::Managed, Colour(0xd8, 0x10, 0x78)),
-    (Side::Gpu, FamilyName::MultiGpu, Colour(0xe0, 0x34, 0x10)),
-    (Side::Both, FamilyName::Hybrid, Colour(0x5e, 0x8f, 0x2e)),
-];
 
 /// For what has no side, such as scenarios. None of them stands for anything else.
 pub(super) const NEUTRAL: [Colour; 5] = [
@@ -104,38 +85,6 @@ pub(super) const fn of_side(side: Side) -> Colour {
     }
 }
 
-/// What a line of a chart is about, which decides its colour: a side, or a family of its plans.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Subject {
-    pub side: Side,
-    family: Option<FamilyName>,
-}
-
-impl Subject {
-    pub const fn side(side: Side) -> Self {
-        Self { side, family: None }
-    }
-
-    /// A graph of a family's calls has the family's colour.
-    pub fn plan(plan: &Plan) -> Self {
-        Self { side: plan.side(), family: plan.strategy.map(|one| one.family.name()) }
-    }
-
-    fn shade(self) -> Option<&'static (Side, FamilyName, Colour)> {
-        FAMILIES.iter().find(|one| (one.0, Some(one.1)) == (self.side, self.family))
-    }
-
-    pub fn colour(self) -> Colour {
-        self.shade().map_or(of_side(self.side), |shade| shade.2)
-    }
-
-    /// The class of such lines in style sheets.
-    pub fn class(self) -> String {
-        let family = self.shade().map(|shade| format!("-{}", shade.1));
-        self.side.name().to_owned() + &family.unwrap_or_default()
-    }
-}
-
 /// The colour of a row of a timeline.
 pub(super) const fn of_lane(lane: Lane) -> Colour {
     match lane {
@@ -155,20 +104,13 @@ impl Colour {
     }
 }
 
-/// All that have a colour of their own.
-fn subjects() -> impl Iterator<Item = Subject> {
-    let families = FAMILIES.iter().map(|one| Subject { side: one.0, family: Some(one.1) });
-    Side::ALL.into_iter().map(Subject::side).chain(families)
-}
-
 /// All colours as properties of a style sheet, `--gpu` and the like, and those of lines.
 pub(super) fn css() -> String {
     let (mut fixed, mut strokes) = (String::new(), String::new());
     for side in Side::ALL {
-        let _ = write!(fixed, "--{side}:{};", of_side(side).css());
-    }
-    for subject in subjects() {
-        let _ = write!(strokes, "path.{}{{stroke:{}}}", subject.class(), subject.colour().css());
+        let colour = of_side(side).css();
+        let _ = write!(fixed, "--{side}:{colour};");
+        let _ = write!(strokes, "path.{}{{stroke:{colour}}}", side.name());
     }
     for lane in Lane::ALL {
         let _ = write!(fixed, "--{}:{};", lane.name().to_lowercase(), of_lane(lane).css());
@@ -225,7 +167,7 @@ mod tests {
     }
 
     fn fixed() -> Vec<Colour> {
-        subjects().map(Subject::colour).chain(Lane::ALL.map(of_lane)).chain(NEUTRAL).collect()
+        Side::ALL.into_iter().map(of_side).chain(Lane::ALL.map(of_lane)).chain(NEUTRAL).collect()
     }
 
     /// WCAG 2.2 asks for three to one for what a picture is understood by. Colours that keep it on
@@ -254,7 +196,7 @@ mod tests {
 
     #[test]
     fn no_colour_has_two_meanings() {
-        let all = subjects().map(Subject::colour).chain(NEUTRAL).chain([H2D, D2H, P2P]);
+        let all = Side::ALL.into_iter().map(of_side).chain(NEUTRAL).chain([H2D, D2H, P2P]);
         let mut known = BTreeSet::new();
         for colour in all {
             assert!(known.insert(colour.css()), "{}", colour.css());

@@ -198,7 +198,7 @@ impl Sweeping {
         let stretches: Option<Vec<String>> =
             self.gpu_wins.iter().map(|wins| stretch(wins, &say)).collect();
         let is_all = known.len() == self.points.len();
-        let both = if is_all { "" } else { " with plans on both sides" };
+        let both = if is_all { "" } else { " for which both sides have a plan" };
         let tried = match known.len() {
             1 => format!("the only value tried{both}, {from}{noun}"),
             _ => format!("value tried{both}, from {from} to {to}{noun}"),
@@ -207,7 +207,7 @@ impl Sweeping {
             None if known.len() == 1 => format!("The GPU is faster {what} at {tried}."),
             None => format!("The GPU is faster {what} at every {tried}."),
             Some([]) if known.len() == 1 => format!("The GPU is not faster {what} at {tried}."),
-            Some([]) => format!("The GPU is faster {what} at no {tried}."),
+            Some([]) => format!("The GPU is not faster {what} at any {tried}."),
             Some(all) => format!("The GPU is faster {what} {}{noun}.", all.join(" and ")),
         };
         if let Some(row) = self.row {
@@ -287,10 +287,10 @@ impl SweepReport {
     /// If it is of other sweeps, or a part that is here already.
     pub fn merge(&mut self, other: Self) -> Result<(), String> {
         let (Some(mine), Some(theirs)) = (&self.parts, &other.parts) else {
-            return Err("one of them is already a complete sweep".to_owned());
+            return Err("this file, or one before it, is already a complete sweep".to_owned());
         };
         if let Some(twice) = mine.numbers.intersection(&theirs.numbers).next() {
-            return Err(format!("both contain part {twice} of {}", mine.of));
+            return Err(format!("a file before it also contains part {twice} of {}", mine.of));
         }
         let head = |report: &Self| {
             let mut head = report.clone();
@@ -303,8 +303,8 @@ impl SweepReport {
             head
         };
         if head(self) != head(&other) {
-            return Err("they are parts of different sweeps: the profile, scenario, seed, draws, \
-                        values and number of parts must be the same"
+            return Err("it is not a part of the same sweep as the files before it: the profile, \
+                        scenario, seed, draws, values and number of parts must be the same"
                 .to_owned());
         }
         for (mine, theirs) in self.sweeps.iter_mut().zip(other.sweeps) {

@@ -6,7 +6,7 @@ use super::words::{fine_percent, folded, often, percent, plural, signed_percent,
 use crate::compare::Replay;
 use crate::program::Program;
 use crate::timeline::Timeline;
-use crate::trace::{Account, CopySite, Pass, Sent, Spelled, Trace, WorkKind};
+use crate::trace::{Account, CopySite, MemoryKind, Pass, Sent, Spelled, Trace, WorkKind};
 use crate::units::{Bytes, Span};
 use std::fmt::Write;
 
@@ -117,7 +117,7 @@ fn races(trace: &Trace) -> String {
     for race in trace.races() {
         let [one, other] = race.pair.map(|work| trace.named(work));
         let (word, why) = match race.is_sure {
-            true => ("Missing wait", "one of them writes"),
+            true => ("Missing wait", "one of them writes to it"),
             false => (
                 "Possibly a missing wait",
                 "a race if the kernel writes and neither stream waits for the default stream",
@@ -183,7 +183,7 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
         Pageable::Known { some_to_new: false } => "",
     };
     format!(
-        "\n{change}: both simulated on the profile of {gpu}, {memory}without the one-time cost \
+        "\n{change}: both simulated with the profile of {gpu}, {memory}without the one-time cost \
          of pinning.{rest}\n"
     )
 }
@@ -207,8 +207,8 @@ pub fn replayed(replay: &Replay) -> String {
     let Replay { recorded, simulated, .. } = replay;
     let starts = replay.starts.map_or_else(String::new, |off| {
         format!(
-            "; half of all operations start within {} of the trace's length of their recorded \
-             start",
+            "; the starts of half of all operations are off by at most {} of the trace's \
+             length",
             fine_percent(off)
         )
     });
@@ -312,7 +312,11 @@ fn sites(sites: &[CopySite], has_reasons: bool, width: Option<usize>) -> String 
             Some(bytes) => format!(" of {bytes}"),
             None => String::new(),
         };
-        format!("{} x {} {}{size}", site.copies, site.direction, site.memory)
+        let memory = match site.memory {
+            MemoryKind::Unknown => "unknown memory".to_owned(),
+            known => known.to_string(),
+        };
+        format!("{} x {} {memory}{size}", site.copies, site.direction)
     };
     let place = |site: &CopySite| {
         let name = site.range.as_deref().unwrap_or("-");
@@ -361,8 +365,8 @@ fn share(part: Span, whole: Span) -> f64 {
 /// What was wrong with the file.
 fn defects(trace: &Trace) -> String {
     let found = trace.defects.iter().map(|(defect, count)| match count {
-        1 => format!("1 event, which {defect}"),
-        count => format!("{count} events, each of which {defect}"),
+        1 => format!("1 event {defect}"),
+        count => format!("{count} events, each {defect}"),
     });
     let found: Vec<String> = found.collect();
     if found.is_empty() {

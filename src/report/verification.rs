@@ -306,7 +306,8 @@ impl Verification {
         let of = |one: &ScoredScenario| {
             let kernels = plural(one.stand_ins.len() as u64, "kernel");
             format!(
-                "{}: stand-ins ran in place of {kernels} whose times are stated. They take those                  times and leave memory as it is, so results were not checked.\n",
+                "{}: stand-ins ran in place of {kernels} whose times are stated. They take those \
+                 times and leave memory as it is, so results were not checked.\n",
                 one.scenario
             )
         };

@@ -41,7 +41,7 @@ impl Assessment {
                     or_dash(row.brief.probability.map(short_chance))
                 })
                 .with(Column::words("limited by").if_room(1), bound)
-                .with(Column::words("turns").if_folded(2), |row| &row.turns)
+                .with(Column::words("break-even").if_folded(2), |row| &row.turns)
         } else {
             table
                 .with(Column::words("winner"), winner)
@@ -67,8 +67,8 @@ impl Assessment {
         let [least, most] = SEARCHED;
         let ends = format!(
             "`sure`: the probability that the side predicted to be faster in one run is faster. \
-             `turns`: the factor below or above which the other side is faster in one run, from \
-             1/{}x to {most}x.",
+             `break-even`: the factor below or above which the other side is faster in one run, \
+             from 1/{}x to {most}x.",
             1.0 / least
         );
         Some(if has_sides { text + &folded(&ends, width) } else { text })

@@ -278,7 +278,7 @@ pub(super) fn cells(of: &InBrief) -> [String; 5] {
     [
         match [of.answer, of.run_answer].map(in_a_word) {
             [program, run] if program == run => program.to_owned(),
-            [program, run] => format!("{program}; a run: {run}"),
+            [program, run] => format!("{program}; one run: {run}"),
         },
         or_dash(of.winner.as_ref()),
         or_dash(of.predicted_ns),

@@ -28,8 +28,8 @@ named! {
         /// All threads of the CPU read managed memory that is on the host.
         ManagedOnHost = "managed-on-host", "CPU reading managed memory";
         /// The host's part of a prefetch to the device: until the call returns.
-        ManagedPrefetchInCall = "managed-prefetch-in-call", "call of an H2D prefetch";
-        ManagedPrefetchOutCall = "managed-prefetch-out-call", "call of a D2H prefetch";
+        ManagedPrefetchInCall = "managed-prefetch-in-call", "H2D prefetch call";
+        ManagedPrefetchOutCall = "managed-prefetch-out-call", "D2H prefetch call";
         /// An H2D copy of pinned memory that one thread of the CPU has just written: its caches
         /// hold newer data than memory does. `WrittenByAll`: all threads have; `WrittenLongAgo`:
         /// nobody has.

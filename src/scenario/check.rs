@@ -249,7 +249,7 @@ fn total_size(raw: &[RawBuffer], buffers: &[Buffer], batches: u64) -> Result<(),
     let (raw, buffer) = (&raw[at], &buffers[at]);
     let (each, batches) = (buffer.element_type.size(), buffer.copies(batches));
     let message = format!(
-        "with the `elements` of buffer `{}`, the batches of all buffers together exceed any memory",
+        "with buffer `{}`, all batches of all buffers need more memory than any machine has",
         buffer.name
     );
     let label = format!("x {each} bytes x {batches} batches");
@@ -292,8 +292,8 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
     let too_many = |span, chunks: u64| {
         let calls = workload.calls(chunks);
         let help = format!(
-            "reduce `iterations`, `batches` or `chunks`: the limit is {MOST} calls, counting 3 for \
-             each piece in addition to its launches; smaller numbers give the same answer"
+            "reduce `iterations`, `batches` or `chunks`: the limit is {MOST} calls, and each piece \
+             takes 3 calls plus its launches; smaller numbers give the same answer"
         );
         let message = format!("a plan would have {calls} calls, too many to simulate");
         Fault::new(message, span, "too many", help)
@@ -304,7 +304,7 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
         return Err(too_many(most.map_or(raw.name.span(), Spanned::span), 1));
     }
     for raw in &raw.plans.chunks {
-        let chunks = count("a number of `chunks`", Some(raw))?.unwrap_or(1);
+        let chunks = count("a value in `chunks`", Some(raw))?.unwrap_or(1);
         if workload.calls(chunks) > MOST {
             return Err(too_many(raw.span(), chunks));
         }
@@ -331,7 +331,7 @@ fn plans(raw: &RawPlans, faults: &mut Faults) -> PlanChoice {
     let families = FamilyName::ALL.map(|family| (family.name(), family));
     let family = |name: &Spanned<String>| faults.keep(one_of("family", name, &families));
     let families = raw.families.iter().filter_map(family).collect();
-    let chunks = |raw| faults.keep(count("a number of `chunks`", Some(raw))).flatten();
+    let chunks = |raw| faults.keep(count("a value in `chunks`", Some(raw))).flatten();
     let chunks = raw.chunks.iter().filter_map(chunks).collect();
     let memories = PlanMemory::ALL.map(|memory| (memory.name(), memory));
     let memory = |name: &Spanned<String>| faults.keep(one_of("kind of memory", name, &memories));

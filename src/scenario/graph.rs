@@ -193,12 +193,12 @@ fn cycle(
     let is_named =
         |name: &&Spanned<String>| around.iter().any(|task| task.name.get_ref() == name.get_ref());
     if let Some(name) = around.iter().flat_map(|task| &task.after).find(is_named) {
-        let message = format!("tasks {names} wait for each other in a cycle");
+        let message = format!("tasks wait for each other in a cycle: {names}");
         let help = "remove this `after`, or have one of the tasks read a buffer that none of \
                     them writes";
         return Fault::new(message, name.span(), "waits for itself", help);
     }
-    let message = format!("tasks {names} read each other's results in a cycle");
+    let message = format!("tasks depend on each other's results in a cycle: {names}");
     let help = "have one of them read a buffer that none of them writes";
     Fault::new(message, around[0].reads.span(), "waits for itself", help)
 }

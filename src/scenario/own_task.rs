@@ -62,8 +62,9 @@ impl Scope<'_> {
             let message = format!("`{key}` of task `{}` lists {has} buffers", raw.name);
             let kernel = raw.kernel.get_ref();
             let label = format!("kernel `{kernel}` {key} {least}");
-            let help =
-                format!("list one buffer in `{key}` for each of the kernel's own, in its order");
+            let help = format!(
+                "list one buffer for each name in the kernel's own `{key}`, in the same order"
+            );
             return Err(Fault::new(message, names.span(), label, help));
         }
         names.get_ref().iter().map(|name| self.find(name)).collect()

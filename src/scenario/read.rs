@@ -203,7 +203,8 @@ fn fault_of(error: &TomlError, within: &str) -> Fault {
     } else if message.starts_with("unknown variant `") {
         let path = path.unwrap_or_default();
         let key = path.rsplit('.').next().unwrap_or_default();
-        unknown(key, name, span, &known)
+        let noun = if matches!(key, "along" | "on" | "split") { "value" } else { key };
+        unknown(noun, name, span, &known)
     } else if message.starts_with("missing field `") {
         let place = path.map_or_else(|| "scenario".to_owned(), |path| format!("`{path}`"));
         let value = if name == "schema_version" { "1" } else { "..." };
@@ -222,7 +223,7 @@ fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
         _ => "expected an array such as [\"x\"]",
     };
     let ours = [
-        ("expected i64", "expected a 64-bit whole number"),
+        ("expected i64", "expected a 64-bit integer"),
         ("expected f64", "expected a number"),
         ("expected a sequence", array),
         ("expected a map", "expected a table"),

@@ -119,8 +119,8 @@ impl Scope<'_> {
         let Some(&BufferId(id)) = other else { return Ok(()) };
         let name = &self.raw_buffers[id].name;
         let message = format!("task `{}` uses `{name}`, whose elements are not `f32`", raw.name);
-        let help = "set `type = \"f32\"`, or write a `[[program]]`, whose copies and own kernels \
-                    work on any type";
+        let help = "set `type = \"f32\"`, or write a `[[program]]`, whose copies and custom \
+                    kernels work on any type";
         Err(Fault::new(message, raw.kernel.span(), "works on `f32`", help)
             .and(name.span(), "not `f32`"))
     }
@@ -140,7 +140,9 @@ impl Scope<'_> {
                 raw.name, buffer.elements
             );
             let label = format!("not a multiple of {grain}");
-            let help = format!("set `elements` to a multiple of {grain}, or change {extent}");
+            let help = format!(
+                "set `elements` to a multiple of {grain}, or replace {extent} with another value"
+            );
             return Err(Fault::new(message, self.elements_of(*id), label, help)
                 .and(raw.reads.span(), "read here"));
         }
@@ -161,8 +163,10 @@ impl Scope<'_> {
                      {wanted} elements with {extent}, but it has {}",
                     raw.name, buffer.elements
                 );
-                let help =
-                    format!("set `elements = {wanted}` in buffer `{name}`, or change {extent}");
+                let help = format!(
+                    "set `elements = {wanted}` in buffer `{name}`, or replace {extent} with \
+                     another value"
+                );
                 return Err(Fault::new(message, self.elements_of(*id), "does not fit", help)
                     .and(raw.reads.span(), "read here"));
             }

@@ -70,7 +70,7 @@ impl Span {
     /// # Errors
     /// If the text is no number with one of the units ns, us, ms and s, or more than a day.
     pub fn nanos_in(text: &str) -> Result<f64, ParseError> {
-        let expected = "a time such as \"3.5 ms\" or \"20 us\", up to a day";
+        let expected = "a time of up to a day, such as \"3.5 ms\" or \"20 us\"";
         let error = || ParseError { text: text.to_owned(), expected };
         let (number, unit) = number_and_unit(text).ok_or_else(error)?;
         let nanos = match unit {

@@ -280,7 +280,7 @@ fn the_data_flow_follows_what_kernels_declare() {
 
 #[test]
 fn what_is_only_priced_is_not_run() {
-    let roofline = "roofline = { flops = 2, bytes = 8 }";
+    let roofline = "roofline = { flops_per_element = 2, bytes_per_element = 8 }";
     let kernel = costs(&format!("{roofline}\ncpu = {{ {roofline} }}"));
     let computes = "{ compute = \"k\", reads = [\"x\"], writes = [\"x\"], elements = 1 },\n\
                     { launch = \"scale\", reads = [\"d\"], writes = \"e\" },";

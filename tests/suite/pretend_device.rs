@@ -137,7 +137,8 @@ fn a_vendors_device_runs_what_is_predicted_for_its_truths() {
 fn stand_ins_take_the_stated_time() {
     let (device, team) = (PretendDevice::new(&ROUND_NUMBERS), Team::new(1).expect("a thread"));
     let text = "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n[[buffer]]\nname = \"x\"\n\
-                type = \"f32\"\nelements = 16000\nhome = \"pinned\"\n[[kernel]]\nname = \"k\"\n\
+                type = \"f32\"\nelements = 16000\nhome = \"host\"\n\
+                host = { memory = \"pinned\" }\n[[kernel]]\nname = \"k\"\n\
                 stated = { fixed = \"40 us\", per_element = \"1 ns\" }\n[[program]]\nname = \"p\"\n\
                 memory = [{ name = \"d\", kind = \"device\", size = \"64000 B\" }]\n\
                 streams = [\"s\"]\ncalls = [{ copy = \"x\", to = \"d\", stream = \"s\" },\n\

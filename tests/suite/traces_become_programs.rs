@@ -1,5 +1,7 @@
 //! What is read from a trace: its loop, where its time goes, and the program that it becomes.
 
+mod loops;
+
 use super::commands::hallway;
 use super::predicted::{calibrated, repository};
 use hallway::fit::Like;

@@ -98,7 +98,7 @@ const NUMBERS: Named = Named {
     all: "variables of the launch",
     one: "a variable of the launch",
     unknown: "unknown variable",
-    more: ", or define it in the call's `arguments`",
+    more: ", or define the unknown one in the call's `arguments`",
 };
 
 /// A value on the way: only inside `ceil` is it not whole.

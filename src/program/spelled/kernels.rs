@@ -89,10 +89,8 @@ impl Expansion<'_> {
         let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
             if !names.is_empty() && names.len() != texts.len() {
                 let (wants, has) = (names.len(), texts.len());
-                let message = format!(
-                    "the number of ranges that kernel `{name}` {what} is {wants}, but the call \
-                     {what} {has}"
-                );
+                let message =
+                    format!("kernel `{name}` {what} {wants} ranges, but the call {what} {has}");
                 let help = "list one range for each name, in the kernel's order";
                 return Err(Fault::new(message, name.span(), "wrong number of ranges", help)
                     .and(names[0].span(), "declared here"));
@@ -129,7 +127,12 @@ impl Expansion<'_> {
             let message =
                 format!("kernel `{kernel}` writes one range, but the call writes {}", writes.len());
             let place = needed(&call.writes).span();
-            return Err(Fault::new(message, place, "one", "write a single range"));
+            return Err(Fault::new(
+                message,
+                place,
+                "only one range allowed",
+                "write a single range",
+            ));
         };
         let inputs = self.scope.slices(needed(&call.reads).get_ref())?;
         let output = self.scope.slice(output)?;

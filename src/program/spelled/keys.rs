@@ -146,7 +146,7 @@ pub(super) fn only_call<V>(
     }
     if let Some((key, place)) = keys.iter().find(|(key, _)| !key.is_taken_by(call)) {
         let known = all.iter().filter(|key| key.is_taken_by(call)).map(|key| key.name);
-        let help = format!("remove it: `{call}` takes {}", in_backquotes(known));
+        let help = format!("remove it: `{call}` only takes {}", in_backquotes(known));
         let message = format!("`{call}` has no key `{}`", key.name);
         return Err(Fault::new(message, place.clone(), "unknown here", help));
     }

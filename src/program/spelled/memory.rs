@@ -33,7 +33,7 @@ impl Expansion<'_> {
             _ => (Route::ToPeer, from),
         };
         if let Some(threads) = &copy.threads {
-            let message = "`threads` on a copy that the GPU's copy engines make".to_owned();
+            let message = "`threads` on a copy performed by the GPU's copy engines".to_owned();
             let help = "remove it: only copies within host memory have `threads`";
             return Err(Fault::new(message, threads.span(), "no effect", help));
         }

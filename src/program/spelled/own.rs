@@ -275,7 +275,8 @@ impl DeclaredKernel {
             RawParameter::Number(of, number) => (of, number),
         };
         let beyond = |of: &str| {
-            let message = format!("`{number}` of kernel `{}` does not fit into {of}", rules.name);
+            let message =
+                format!("parameter `{number}` of kernel `{}` does not fit in {of}", rules.name);
             Fault::new(message, number.span(), "out of range", "use a wider type")
                 .and(rules.call.clone(), "by this call")
         };

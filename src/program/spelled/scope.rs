@@ -300,7 +300,7 @@ impl Scope {
             _ => {
                 let name = &self.allocations[allocation.0].name;
                 let message = format!(
-                    "bytes {from} to {to} are not a valid range in `{name}`, which has {all}"
+                    "bytes {from} to {to} are not a valid range in `{name}`, which is {all} long"
                 );
                 let message = message + &at_indices(&self.indices);
                 Err(part.fault(message, "outside", "use a non-empty range within the memory"))

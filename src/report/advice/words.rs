@@ -20,7 +20,7 @@ pub(super) fn what(change: &Change) -> String {
         Remedy::CopyOnce => format!("copy to {memory} once, not in every pass"),
         Remedy::Narrow => format!("copy only the used bytes of {memory}"),
         Remedy::Gather => {
-            format!("copy {} to {memory} together at the end", plural(calls, "copy"))
+            format!("combine {} to {memory} into one at the end", plural(calls, "copy"))
         }
         Remedy::Stage => format!("stage {memory} through pinned buffers"),
         Remedy::InPlace => format!("access {memory} in place, without a copy"),

@@ -181,6 +181,6 @@ pub fn call_times(program: &Program, timeline: &Timeline) -> Vec<[Option<Span>; 
 }
 
 /// What the columns mean.
-pub(super) const LEGEND: &str = "Predicted times from the start of the pass, without scatter. The \
+pub(super) const LEGEND: &str = "Predicted times from the start of the run, without scatter. The \
                                  host is in a call from `begins` to\n`returns`; the device works \
                                  on it from `starts` to `done`.\n\n";

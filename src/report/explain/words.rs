@@ -89,7 +89,8 @@ fn copies_of(program: &Program) -> Option<String> {
         }
     }
     let said = found.iter().zip(MOVED).filter(|(names, _)| !names.is_empty());
-    let said = said.map(|(names, what)| format!("Memory {} {what}.", quoted(names).join(", ")));
+    let said =
+        said.map(|(names, what)| format!("The memory of {} {what}.", quoted(names).join(", ")));
     Some(joined(said, " ")).filter(|said| !said.is_empty())
 }
 

@@ -141,7 +141,7 @@ impl Chart {
             path class={ "line " (class) } d=(path) {}
             @for (x, y, words) in points {
                 @let (x, y) = self.at(x, y);
-                path class={ "dot " (class) } d={ "M" (x) " " (y) "h0" } {
+                path class={ "dot " (class) } d={ "M" (x) " " (y) "h.01" } {
                     title { (words) }
                 }
             }
@@ -156,7 +156,7 @@ fn entry(strand: &Strand<'_>) -> Markup {
         div.strand {
             svg.sample viewBox="0 0 28 10" aria-hidden="true" {
                 path class={ "line " (class) } d="M0 5H28" {}
-                path class={ "dot " (class) } d="M14 5h0" {}
+                path class={ "dot " (class) } d="M14 5h.01" {}
             }
             div.names {
                 @for line in &strand.lines { span.name { (line.name) } }
@@ -167,7 +167,7 @@ fn entry(strand: &Strand<'_>) -> Markup {
 
 /// The colour and the dashes of a strand.
 fn class(strand: &Strand<'_>) -> String {
-    format!("{} d{}", strand.subject().class(), strand.number % DASHES)
+    format!("{} d{}", strand.side(), strand.number % DASHES)
 }
 
 /// A path through some points.
@@ -210,13 +210,20 @@ impl Scale {
             marks.map(|(place, text)| Mark { place, text, from: None }).collect();
         let mut wider = NEVER;
         for width in WIDTHS {
-            let mut left: Vec<&mut Mark> =
-                all.iter_mut().filter(|mark| mark.from.is_none()).collect();
-            let labels: Vec<(f64, &str)> =
-                left.iter().map(|mark| (mark.place, mark.text.as_str())).collect();
-            let fits = side_by_side(&labels, f64::from(width));
-            for (mark, _) in left.iter_mut().zip(fits).filter(|(_, fits)| !fits) {
-                mark.from = Some(wider);
+            // Every second label goes until the others fit. Two stay: one is no scale.
+            loop {
+                let left: Vec<usize> =
+                    (0..all.len()).filter(|&at| all[at].from.is_none()).collect();
+                let labels: Vec<(f64, &str)> =
+                    left.iter().map(|&at| (all[at].place, all[at].text.as_str())).collect();
+                if left.len() <= 2
+                    || side_by_side(&labels, f64::from(width)).iter().all(|fits| *fits)
+                {
+                    break;
+                }
+                for &at in left.iter().skip(1).step_by(2) {
+                    all[at].from = Some(wider);
+                }
             }
             wider = width;
         }

@@ -4,7 +4,6 @@ use super::Case;
 use super::chart::Chart;
 use super::style::folded_table;
 use crate::report::coincide::Line;
-use crate::report::palette::Subject;
 use crate::report::table::{Column, Table};
 use crate::report::ticks::time_at;
 use crate::report::words::{plural, predicted};
@@ -55,7 +54,7 @@ fn chart(kinds: &[(String, BTreeMap<u64, &Ranked>)], best: &str, chunks: u64) ->
     let drawn = &kinds[..kinds.len().min(MOST_KINDS)];
     let line = |(name, plans): &(String, BTreeMap<u64, &Ranked>)| Line {
         name: name.clone(),
-        subject: Subject::plan(&fastest(plans).1.plan),
+        side: fastest(plans).1.plan.side(),
         points: plans
             .iter()
             .map(|(&chunks, ranked)| {

@@ -5,7 +5,6 @@ use super::style::{rich, scrolled};
 use super::{Case, distinct, noted};
 use crate::findings::{Answer, Comparison};
 use crate::report::coincide::Line;
-use crate::report::palette::Subject;
 use crate::report::said::once;
 use crate::report::ticks::time_at;
 use crate::report::words::{count, or_unknown, plural};
@@ -78,12 +77,12 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
     let line = |ranked: &&Ranked| {
         let point = |&runs: &u64| {
             let each = ranked.program(runs)?.nanos_f64() / runs as f64;
-            let words = format!("{runs} runs, {} each", Span::from_nanos_f64(each));
+            let words = format!("{}, {} each", plural(runs, "run"), Span::from_nanos_f64(each));
             Some((runs as f64, each, words))
         };
         let points: Option<Vec<_>> = numbers.iter().map(point).collect();
-        let subject = Subject::plan(&ranked.plan);
-        Some(Line { name: ranked.plan.name(), subject, points: points? })
+        let side = ranked.plan.side();
+        Some(Line { name: ranked.plan.name(), side, points: points? })
     };
     let lines: Vec<Line> = plans.iter().filter_map(line).collect();
     let flags = vec![(runs as f64, format!("here: {}", plural(runs, "run")))];

@@ -6,7 +6,6 @@ use super::{Case, noted};
 use crate::findings::Threshold;
 use crate::machine::Side;
 use crate::report::coincide::Line;
-use crate::report::palette::Subject;
 use crate::report::said::{self, holds};
 use crate::report::ticks::time_at;
 use crate::report::words::{count, fine_percent};
@@ -143,8 +142,7 @@ fn chart(found: &Threshold, sizes: &[AtSize], side: Side) -> Option<Chart> {
             let words = format!("{} elements, {time}{how}", count(at.elements));
             Some((at.elements as f64, time.nanos_f64(), words))
         });
-        let subject = Subject::side(side);
-        Line { name: name.to_owned(), subject, points: points.collect() }
+        Line { name: name.to_owned(), side, points: points.collect() }
     };
     let lines = vec![
         line("fastest on the CPU", Side::Cpu, |at| at.cpu),

@@ -8,9 +8,25 @@ use maud::{Markup, html};
 pub(super) fn rich(text: &str) -> Markup {
     html! {
         @for (number, piece) in text.split('`').enumerate() {
-            @if number % 2 == 1 { code { (piece) } } @else { (piece) }
+            @if number % 2 == 1 { code { (piece) } } @else { (tied(piece)) }
         }
     }
+}
+
+/// Text in which no line ends between a number and its unit.
+fn tied(text: &str) -> String {
+    const UNITS: [&str; 14] =
+        ["ns", "us", "ms", "s", "min", "h", "k", "M", "B", "KiB", "MiB", "GiB", "GB/s", "times"];
+    let mut tied = String::new();
+    for (at, word) in text.split(' ').enumerate() {
+        let unit = word.trim_end_matches(['.', ',', ';', ':', ')', '?']);
+        let is_unit = UNITS.contains(&unit) && tied.ends_with(|last: char| last.is_ascii_digit());
+        if at > 0 {
+            tied.push(if is_unit { '\u{a0}' } else { ' ' });
+        }
+        tied += word;
+    }
+    tied
 }
 
 /// The answer, short enough for a table.

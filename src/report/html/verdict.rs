@@ -78,7 +78,7 @@ fn on_the_machine(case: &Case<'_>) -> Option<String> {
     let took = if_known(both, |both| format!(" {both}."));
     Some(format!(
         "{} of this scenario ran on the machine: the median prediction is off by {}, and {} of the \
-         plans are in their ranges.{took}",
+         plans are within their ranges.{took}",
         plural(all as u64, "plan"),
         fine_percent(middle),
         percent(inside as f64 / all as f64),

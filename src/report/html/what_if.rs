@@ -48,7 +48,7 @@ fn row(change: &str, brief: &InBrief, today: &InBrief, turns: &str) -> Markup {
     let [verdict, winner, time, range, bound] = cells(brief);
     html! {
         tr {
-            td { code { (change) } }
+            td.change { code { (change) } }
             td { (verdict) }
             td.name { (winner) }
             td.number { (time) }

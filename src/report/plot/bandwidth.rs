@@ -61,7 +61,7 @@ fn finding(series: &[Series], theory: Option<f64>) -> String {
     let rates = rates.flat_map(|one| one.points.iter().map(|point| point.1));
     let Some((_, best)) = extent(rates) else { return "Bandwidth of copies".to_owned() };
     let share = if_known(theory, |theory| {
-        format!(", {} of what the link carries on paper", percent(best / theory.max(1e-9)))
+        format!(", {} of the link's theoretical bandwidth", percent(best / theory.max(1e-9)))
     });
     format!("Copies of pinned memory reach {best:.1} GB/s{share}")
 }
@@ -107,7 +107,7 @@ pub fn bandwidth(profile: &Profile, samples: &Samples) -> String {
             chart.draw_series(DashedLineSeries::new(ends, 10, 6, INK.stroke_width(1)))?;
             let (x, y) = chart.backend_coord(&(high, rate));
             let (_, offset) = area.get_base_pixel();
-            let text = format!("{}: {rate:.1} GB/s on paper", profile.machine.link);
+            let text = format!("{}: {rate:.1} GB/s in theory", profile.machine.link);
             write(area, &text, (x - 8, y - offset - 12), BODY - 1, HPos::Right)?;
         }
         Ok(())

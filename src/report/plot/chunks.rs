@@ -4,8 +4,9 @@ use super::axis::{Axis, Margins, chart, extent, power_of};
 use super::marks::{Legend, Marker};
 use super::picture::{Picture, Pictured};
 use super::style::{quoted, rgb};
+use crate::machine::Side;
 use crate::report::coincide::{Line, Strand, strands};
-use crate::report::palette::Subject;
+use crate::report::palette::of_side;
 use crate::report::words::{fine_percent, plural};
 use crate::search::{Ranked, Ranking};
 use crate::units::Span;
@@ -22,7 +23,7 @@ const MARKERS: [Marker; 5] =
 struct Kind {
     /// Their family and kind of host memory.
     name: String,
-    subject: Subject,
+    side: Side,
 }
 
 /// The fastest plan of every kind with each number of chunks.
@@ -89,16 +90,16 @@ fn drawn(lines: &Lines) -> Vec<Line> {
         let words = format!("{}: {time}", plural(*count, "chunk"));
         ((*count as f64).log2(), power_of(*time), words)
     };
-    let line = |(Kind { name, subject }, line): (&Kind, &BTreeMap<u64, Span>)| Line {
+    let line = |(Kind { name, side }, line): (&Kind, &BTreeMap<u64, Span>)| Line {
         name: name.clone(),
-        subject: *subject,
+        side: *side,
         points: line.iter().map(point).collect(),
     };
     sorted.into_iter().map(line).collect()
 }
 
 fn look(strand: &Strand<'_>) -> (Marker, RGBColor) {
-    (MARKERS[strand.number % MARKERS.len()], rgb(strand.subject().colour()))
+    (MARKERS[strand.number % MARKERS.len()], rgb(of_side(strand.side())))
 }
 
 fn lines(ranking: &Ranking) -> Lines {
@@ -107,7 +108,7 @@ fn lines(ranking: &Ranking) -> Lines {
         let strategy = ranked.plan.strategy.filter(|one| !one.is_on_cpu())?;
         let how = if strategy.graph { "graph of " } else { "" };
         let name = format!("{how}{}, {}", strategy.family.name(), ranked.plan.host_memory());
-        let kind = Kind { name, subject: Subject::plan(&ranked.plan) };
+        let kind = Kind { name, side: ranked.plan.side() };
         Some((kind, strategy.family.chunks(), ranked.makespan()))
     };
     for (kind, count, time) in ranking.plans.iter().filter_map(cut) {

@@ -82,7 +82,7 @@ fn lines(of: &Pictured<'_>, drawn: &Ranked) -> Vec<String> {
         }
         _ => "This is the recommended plan on the GPU. ",
     };
-    let legend = "Alternating shades separate operations. Light grey in the host's row: waiting.";
+    let legend = "Alternating shades separate operations. Light blue in the host's row: waiting.";
     let mut lines = of.context(WIDTH);
     lines.extend(wrapped(&of.verdict(), WIDTH));
     lines.extend(wrapped(&format!("{choice}{legend}"), WIDTH));

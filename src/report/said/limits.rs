@@ -141,7 +141,7 @@ fn untried(assessment: &Assessment) -> Option<Line> {
     let untried = assessment.untried.as_ref().filter(|names| !names.is_empty())?;
     let names = quoted(untried).join(" or ");
     let text = format!(
-        "no trial of the calibration ran {names}: its ranges are as wide as those of other kernels"
+        "no trial of the calibration ran {names}, so ranges are as wide as for other kernels"
     );
     Some(Line::new("Trials", text))
 }

@@ -136,7 +136,8 @@ const fn cure(limit: Bottleneck) -> Option<&'static str> {
         Bottleneck::Calls | Bottleneck::Copies | Bottleneck::PageFaults => {
             Some("halving their number")
         }
-        Bottleneck::Waits | Bottleneck::Allocation => Some("halving their time"),
+        Bottleneck::Waits => Some("halving their time"),
+        Bottleneck::Allocation => Some("halving its time"),
         Bottleneck::Balanced => None,
     }
 }
@@ -195,7 +196,29 @@ pub(in crate::report) fn choice(assessment: &Assessment) -> Vec<Line> {
             let fastest = assessment.plans.iter().find(|one| (one.side == Side::Cpu) == on_cpu)?;
             line(assessment.plan(named)?, fastest, "the", of)
         });
-    of_all.into_iter().chain(of_side.into_iter().flatten()).collect()
+    let for_all_runs = for_all_runs(assessment);
+    of_all.into_iter().chain(of_side.into_iter().flatten()).chain(for_all_runs).collect()
+}
+
+/// Why the side of the answer is not that of the fastest run: it is the answer for all runs.
+fn for_all_runs(assessment: &Assessment) -> Option<Line> {
+    let on_cpu = match assessment.verdict.answer {
+        Answer::Cpu => true,
+        Answer::Gpu | Answer::Both => false,
+        _ => return None,
+    };
+    let recommended = assessment.plan(assessment.verdict.plan_on(on_cpu)?)?;
+    let fastest = assessment.plans.first()?;
+    let is_other = (fastest.side == Side::Cpu) != on_cpu && !recommended.ties_with_fastest;
+    let runs = plural(assessment.runs, "run");
+    is_other.then(|| {
+        let text = format!(
+            "`{}` is faster over {runs}, with first use and set-up; a single run is faster with \
+             `{}` ({} instead of {})",
+            recommended.plan, fastest.plan, fastest.predicted_ns, recommended.predicted_ns
+        );
+        Line::new("Recommended", text)
+    })
 }
 
 /// What the best plan on the GPU takes besides time.
@@ -288,7 +311,7 @@ fn least_time(assessment: &Assessment) -> Option<Line> {
     let least = assessment.least_ns?;
     let above = if_known(assessment.above_least.as_ref(), above_least);
     let text = format!("no schedule of these tasks takes less than {least}");
-    Some(Line::new("Least time", text + &above))
+    Some(Line::new("Lower bound", text + &above))
 }
 
 /// Why a plan takes longer than the least time, as the end of a sentence.

@@ -111,6 +111,9 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
         let is_hidden = what.ends_with("copies") && *mine * 2 < copied;
         let (one, other) = (&one.plan, &other.plan);
         match is_hidden {
+            true if *mine == Span::ZERO => {
+                format!("kernels hide all {what} in `{one}`; in `{other}`, {theirs} remain exposed")
+            }
             true => format!(
                 "kernels hide all but {mine} of the {what} in `{one}`; in `{other}`, {theirs} \
                  remain exposed"

@@ -48,8 +48,9 @@ impl<'r> Row<'r> {
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
         let text = self.needs(column, &format!("write one of {}", in_backquotes(&names)))?;
         let found = choices.iter().find(|(name, _)| *name == text);
-        let unknown =
-            || format!("column `{column}`: `{text}` is not one of {}", in_backquotes(&names));
+        let unknown = || {
+            format!("column `{column}`: `{text}` is unknown; choices: {}", in_backquotes(&names))
+        };
         found.map(|(_, value)| *value).ok_or_else(unknown)
     }
 

@@ -26,7 +26,7 @@ impl Row<'_> {
             return wrong(format!("`{text}` for {bytes} is over 50 TB/s, faster than any memory"));
         }
         if seconds > longest(of) {
-            return wrong(format!("`{text}` is implausibly long for this"));
+            return wrong(format!("`{text}` is implausibly long for this measurement"));
         }
         if seconds < 0.5e-9 {
             return wrong(format!("`{text}` is not a time"));

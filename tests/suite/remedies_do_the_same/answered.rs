@@ -38,12 +38,56 @@ fn the_json_form_has_what_the_text_says() {
 }
 
 #[test]
+fn the_changed_programs_are_a_scenario_that_predicts_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("programs.toml");
+    let path = file.to_str().expect("a name");
+    let json = advised(&["--format", "json", "--programs", path, "--draws", "20"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let arguments = ["evaluate", path, "--format", "json", "--draws", "20", "--all"];
+    let evaluated = printed(&mut hallway(repository(), arguments));
+    let evaluated: Value = serde_json::from_str(&evaluated).expect("JSON");
+    let plans = evaluated["scenarios"].as_array().expect("a list").iter();
+    let plans: Vec<&Value> =
+        plans.flat_map(|one| one["plans"].as_array().expect("a list")).collect();
+    let of = |name: &str| plans.iter().find(|plan| plan["plan"] == name).expect("it is there");
+    let today = &json["advice"]["today"]["predicted_ns"];
+    assert_eq!(&of("as recorded")["predicted_ns"], today, "{plans:#?}");
+    let pinned = &json["advice"]["changes"][0]["time"]["predicted_ns"];
+    assert_eq!(&of("pin")["predicted_ns"], pinned);
+}
+
+/// The loop of one recording sends from pageable memory, that of the other from pinned memory.
+#[test]
+fn a_changed_program_is_held_against_the_prediction() {
+    let against = |new: &str, more: &[&str]| {
+        let old = "tests/recordings/pageable.hallway";
+        let mut command = hallway(repository(), ["advise", old, "--against", new]);
+        printed(command.args(more))
+    };
+    let json = against("tests/recordings/pinned.hallway", &["--format", "json"]);
+    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let found = &json["against"];
+    assert_eq!(found["applied"]["remedy"], "pin");
+    assert_eq!(found["recorded_traits"]["pageable_in"], 0);
+    assert_eq!(found["recorded_traits"]["pinned_in"], found["expected_traits"]["pinned_in"]);
+    let text = against("tests/recordings/pinned.hallway", &[]);
+    assert!(text.contains("this was made: pin `pageable-1`"), "{text}");
+    let text = against("tests/recordings/pageable.hallway", &[]);
+    assert!(text.contains("none of the predicted changes was made"), "{text}");
+}
+
+#[test]
 fn what_cannot_be_advised_on_is_refused() {
     for (arguments, said) in [
         (vec!["scenarios/stencil-halo.toml"], "has no program, only tasks"),
         (vec!["scenarios/programs/loader.toml", "--program", "x"], "use one of these: `pageable`"),
         (vec![TRACE, "--program", "x"], "leave out --program"),
         (vec!["README.md"], "not valid TOML"),
+        (
+            vec!["scenarios/programs/loader.toml", "--against", TRACE],
+            "the first file is a scenario",
+        ),
     ] {
         let output = ran(repository(), [vec!["advise"], arguments].concat());
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

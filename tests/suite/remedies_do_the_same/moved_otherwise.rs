@@ -82,7 +82,8 @@ fn what_is_used_once_needs_no_copy() {
     let found = checked(&workload(PINNED, DEVICE, "", ROUND_TRIP), Remedy::InPlace);
     let copies: Vec<usize> = found.iter().map(|one| crossing(&one.program.body).len()).collect();
     assert_eq!(copies, [1, 1, 0]);
-    assert_eq!(found[2].program.device_bytes(), Bytes::ZERO);
+    let takes = |call: &&Call| call.memory_change().is_some();
+    assert_eq!(found[2].program.setup.iter().filter(takes).count(), 0);
     let twice = r#"
         { copy = "x", to = "a", stream = "s" },
         { launch = "sum", reads = ["a"], writes = "b[0..4]", stream = "s" },

@@ -233,7 +233,7 @@ fn bandwidth_stands_beside_what_the_link_could_carry() {
     let picture = bandwidth(&machine(), &samples());
     is_whole(&picture);
     // 32 GT/s on 16 lanes, 128 bits of each 130 being data.
-    assert!(picture.contains("32.0 GT/s PCIe x16: 63.0 GB/s on paper"), "{picture}");
+    assert!(picture.contains("32.0 GT/s PCIe x16: 63.0 GB/s in theory"), "{picture}");
     // Three sizes each way, and the legend: pinned in and out, and two rings.
     assert_eq!(picture.matches("<circle").count(), 2 * 3 + 2 + 2);
     assert_eq!(picture, bandwidth(&machine(), &samples()));
@@ -241,7 +241,7 @@ fn bandwidth_stands_beside_what_the_link_could_carry() {
     unknown.machine.link = "not shown by the system".to_owned();
     let picture = bandwidth(&unknown, &samples());
     is_whole(&picture);
-    assert!(!picture.contains("on paper"));
+    assert!(!picture.contains("in theory"));
 }
 
 /// A calibration of the round machine with runs that are as predicted.
