@@ -264,3 +264,38 @@ fn other_sizes_of_the_library_are_measured() {
         Ok(())
     });
 }
+
+/// Ten kernels of which only the time is known follow each other; then four of them run side by
+/// side, as their grids leave room for.
+#[test]
+fn stand_ins_take_the_time_and_the_room_of_what_they_stand_for() {
+    on_a_gpu("stand_ins_take_the_time_and_the_room_of_what_they_stand_for", |device| {
+        let launch = |stream: usize| format!("{{ launch = \"k\", stream = \"s{stream}\" }},");
+        let program = |name: &str, streams: usize, count: usize| {
+            let calls: String = (0..count).map(|at| launch(at % streams)).collect();
+            format!(
+                "[[program]]\nname = \"{name}\"\ncalls = [{calls} {{ synchronize_device = 0 }}]\n"
+            )
+        };
+        let text = format!(
+            "schema_version = 1\nname = \"w\"\nquestion = \"?\"\n[[kernel]]\nname = \"k\"\n\
+             stated = {{ fixed = \"200 us\" }}\ngrid = [8]\nblock = [256]\n{}{}",
+            program("in turn", 1, 10),
+            program("side by side", 4, 4)
+        );
+        let workload = Workload::from_toml("w.toml", &text).expect("valid");
+        let team = Team::new(1).expect("a thread");
+        let executor = Executor::new(Some(device), &team, &workload, 5);
+        for (program, takes) in workload.programs.iter().zip([2_000.0, 200.0]) {
+            let run = match executor.run(program, Effort::SHORT) {
+                Err(error) if error.to_string().contains("NVRTC was not found") => {
+                    return Err(GpuError::NoCompiler);
+                }
+                run => run.expect("it runs"),
+            };
+            let micros = run.makespan().nanos_f64() / 1e3;
+            assert!((takes..takes * 1.1 + 30.0).contains(&micros), "{}: {micros}", program.label);
+        }
+        Ok(())
+    });
+}

@@ -35,7 +35,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
     let (chunks, ranked) = fastest(plans);
     let pieces =
         if chunks == 1 { "a single piece is".to_owned() } else { format!("{chunks} chunks are") };
-    let title = format!("Chunks and streams: {pieces} fastest, with {}", ranked.makespan());
+    let title =
+        format!("Chunks and streams: of these plans, {pieces} fastest: {}", ranked.makespan());
     case.part(
         "chunks",
         &title,

@@ -140,12 +140,15 @@ fn contents(cases: &[Case<'_>]) -> Markup {
             (scrolled(&html! { table {
                 thead { tr {
                     th { "Scenario" } th { "Answer" } th { "Recommended plan" }
-                    th.number { "Time per run" } th.number { "CPU and GPU times per run" }
+                    th.number { "Time per run" } th.number { "Faster in one run" }
                 } }
                 tbody { @for case in cases {
                     @let best = case.chosen();
                     tr {
-                        td { a href={ "#" (case.id("")) } { (case.assessment.scenario) } }
+                        td { a href={ "#" (case.id("")) } {
+                            (case.assessment.scenario)
+                            @if let Some(part) = &case.assessment.part { ": " (part) }
+                        } }
                         td { (chip(case.assessment.verdict.answer)) }
                         td.name { @if let Some(best) = best { (best.plan.name()) } }
                         td.number { @if let Some(best) = best { (best.makespan()) } }
@@ -171,10 +174,12 @@ impl<'a> Case<'a> {
     }
 
     fn section(&self, of: &Review<'_>) -> Markup {
-        let Assessment { scenario, question, .. } = self.assessment;
+        let Assessment { scenario, part, question, .. } = self.assessment;
         html! {
             section.scenario id=(self.id("")) aria-labelledby=(self.id("-name")) {
-                h2 id=(self.id("-name")) { (scenario) }
+                h2 id=(self.id("-name")) {
+                    (scenario) @if let Some(part) = part { ": " (part) }
+                }
                 @if !question.is_empty() { p.question { (question) } }
                 (verdict::section(self, of))
                 (bars::section(self))
