@@ -12,14 +12,15 @@ words! {
         NothingPageable = "no copy uses pageable memory that could be pinned",
         NoWait = "the host does not wait before the end",
         WaitsAreNeeded = "the host uses the data right after each wait",
-        NothingTaken = "no call in the pass is known to allocate, renew or pin memory",
+        NothingTaken = "no call in the pass is known to allocate, reallocate or pin memory",
         NothingRepeated = "no copy transfers bytes that are already there, and all results are \
                            used",
         BytesDiffer = "the copied bytes differ from pass to pass",
         NoRunOfCopies = "there are no consecutive small copies",
         AllIsRead = "every copied byte is used, as far as is known",
         FewResults = "a pass makes fewer than two small copies to the host",
-        NotUsedOnce = "no pinned copy is used by a single kernel with known code",
+        NotUsedOnce = "no copy from or to pinned memory is used by exactly one \
+                       kernel whose code is known",
         NoManagedMemory = "the program uses no managed memory",
         PagesAreThere = "managed memory is not used by the host and by kernels in turn",
         NoUpload = "nothing is copied to the GPU",
@@ -27,7 +28,7 @@ words! {
         NoKernel = "there is no kernel to overlap with",
         StillRead = "kernels read earlier contents of that memory, so a second buffer cannot \
                      replace it",
-        NotCut = "its kernels are not known to be splittable",
+        NotCut = "the kernels are not known to be splittable",
         NoSequence = "no stream has a copy to the GPU followed by kernels and a copy back",
         NoRunOfLaunches = "there are no consecutive calls that a graph can contain",
         SeveralThreads = "several host threads make calls",

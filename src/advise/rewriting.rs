@@ -85,8 +85,9 @@ words! {
         OnlyRead = "kernels only read it (its bytes were the same in all recorded passes)",
         NobodyReads = "nothing on the host reads the bytes",
         OnlyIssues = "the host does nothing between these calls but prepare the next one",
-        KernelsUsePointers = "kernels use only memory that they have pointers to",
-        KernelsUseAll = "kernels use the memory of their own stream (the trace does not name it)",
+        KernelsUsePointers = "kernels access only memory whose pointers are passed to them",
+        KernelsUseAll = "kernels use only memory that belongs to their own stream (the trace \
+                         does not say which)",
     }
 }
 

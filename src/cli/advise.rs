@@ -61,7 +61,7 @@ pub(super) struct AdviseArguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     programs: Option<PathBuf>,
     /// Compare a recording of the changed program with what was predicted for the change: which
-    /// change it is, which part of the gain came, and what differs
+    /// change it is, how much of the gain was realized, and what differs
     #[arg(long, value_name = "RECORDING", conflicts_with_all = ["verify", "programs"],
         value_hint = ValueHint::FilePath)]
     against: Option<PathBuf>,

@@ -75,7 +75,7 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
     }
     let whole = merged.map_or(Err(Vec::new()), SweepReport::whole).map_err(|missing| {
         let numbers: Vec<String> = missing.iter().map(usize::to_string).collect();
-        let why = format!("the parts with these numbers are missing: {}", numbers.join(", "));
+        let why = format!("missing parts: {}", numbers.join(", "));
         refused(&parts[0], why, "pass the files of all parts")
     })?;
     show(&whole, *format, None, Some(output))

@@ -22,7 +22,8 @@ macro_rules! numbers {
         $(#[$about])*
         pub(super) fn $kind<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
             let number = f64::deserialize(from)?;
-            let wrong = || D::Error::custom(format!("{number} is not {}", $expected));
+            let must = || format!("{number} is out of range: it must be {}", $expected);
+            let wrong = || D::Error::custom(must());
             ($range).contains(&number).then_some(number).ok_or_else(wrong)
         }
     )+};

@@ -135,7 +135,7 @@ impl Profile {
         let bytes = largest * bytes_per_unit;
         if bytes > FASTEST_MEMORY * 1e-9 * longest {
             return Some(format!(
-                "the times of `{name}` end with {longest} ns for {bytes} bytes, over 50 TB/s: no \
+                "`{name}` gives {longest} ns for {bytes} bytes, over 50 TB/s: no \
                  memory is that fast"
             ));
         }

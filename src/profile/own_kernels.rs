@@ -199,7 +199,7 @@ impl Profile {
 
 /// What is asked for: a kernel's time on one of the processors.
 fn of(kernel: &OwnKernel, on: Processor) -> String {
-    format!("the {}'s time of `{}`", on.name(), kernel.name)
+    format!("the {} time for `{}`", on.name(), kernel.name)
 }
 
 fn at(what: String, step: &OwnStep) -> String {

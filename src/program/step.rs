@@ -244,7 +244,10 @@ impl OwnStep {
         };
         let (has, wants) = ([self.reads.len(), self.writes.len()], [2, 1]);
         if has != wants {
-            return Some(format!("a product with factors: {}, results: {}", has[0], has[1]));
+            return Some(format!(
+                "a product with {} factors and {} results; it takes 2 factors and has 1 result",
+                has[0], has[1]
+            ));
         }
         let slices = self.slices().map(|slice| slice.length);
         let misfit = slices.zip(shape.bytes(of)).find(|(has, wants)| has != wants);

@@ -242,7 +242,9 @@ impl Evaluation {
         let context = if_known(self.context_ns, |time| {
             let how = match self.context_in_new_process {
                 true => "measured in new processes",
-                false => "measured beside an existing context, so faster than in a new process",
+                false => {
+                    "measured alongside an existing context, so it takes longer in a new process"
+                }
             };
             format!("Process  a new one pays {time} for a CUDA context ({how})\n")
         });
@@ -285,11 +287,11 @@ fn overview(parts: &[Assessment], width: Option<usize>) -> String {
         let part = one.part.as_deref().unwrap_or_default();
         let why = reasons(one).into_iter().find(|line| line.label == "Why");
         let why = if_known(why, |line| format!("Why: {}.\n", line.text));
-        folded(&format!("{part}: {}\n{}\n{why}", answer(one), how_sure(one)), width)
+        folded(&format!("`{part}`: {}\n{}\n{why}", answer(one), how_sure(one)), width)
     });
     let names: Vec<&str> = parts.iter().filter_map(|one| one.part.as_deref()).collect();
     let why = match names[..] {
-        [one, other] => format!("{one} and {other} compute different results:"),
+        [one, other] => format!("`{one}` and `{other}` compute different results:"),
         _ => format!("The programs compute {} different results:", parts.len()),
     };
     let why = why + " each gets its own answer.\n";

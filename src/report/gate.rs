@@ -217,7 +217,7 @@ impl Gate {
 /// What was asked otherwise then, in words.
 fn differences(baseline: &Baseline, profile: &Origin, now: &[Assessment]) -> Vec<String> {
     let calibrated = |gpu: &str, time: Option<u64>| {
-        format!("{gpu}{}", if_known(time, |at| format!(" of {}", date(at))))
+        format!("{gpu}{}", if_known(time, |at| format!(", calibrated {}", date(at))))
     };
     let EarlierProfile { gpu, calibration_unix_time: time } = &baseline.profile;
     let is_other = (gpu, time) != (&profile.gpu, &profile.calibration_unix_time);

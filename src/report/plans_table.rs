@@ -67,14 +67,14 @@ impl Assessment {
         let starred = shown.iter().find(|plan| self.program_rank_of(plan).ends_with('*'));
         let lost = starred.and_then(|plan| Some((plan.side, self.lost_over_runs(plan)?)));
         let star = if_known(lost, |(of, gain)| {
-            let with = if of == Side::Cpu { "on the CPU" } else { "with the GPU" };
+            let with = if of == Side::Cpu { "on the CPU" } else { "on the GPU" };
             let gain = match gain {
                 ..0.001 => "less than 0.1%".to_owned(),
                 gain => fine_percent(gain),
             };
-            format!("; * recommended as the simplest; the fastest plan {with} saves {gain}")
+            format!("; * recommended as the simplest; the fastest plan {with} takes {gain} less")
         });
-        format!("ranked by the time of {runs}{star}\n")
+        format!("ranked by the time for {runs}{star}\n")
     }
 }
 

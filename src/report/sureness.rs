@@ -29,7 +29,7 @@ pub fn sureness(profile: &Profile) -> String {
     }
     let all: Vec<f64> = of_kinds.values().flatten().copied().collect();
     let Some(middle) = median(&all) else {
-        return "The parameters have no intervals: these need a calibration in two passes."
+        return "The parameters have no intervals, which require a two-pass calibration."
             .to_owned();
     };
     let medians = of_kinds.into_iter().filter_map(|(kind, shares)| Some((kind, median(&shares)?)));

@@ -287,10 +287,10 @@ impl SweepReport {
     /// If it is of other sweeps, or a part that is here already.
     pub fn merge(&mut self, other: Self) -> Result<(), String> {
         let (Some(mine), Some(theirs)) = (&self.parts, &other.parts) else {
-            return Err("this file, or one before it, is already a complete sweep".to_owned());
+            return Err("this file, or an earlier one, is already a complete sweep".to_owned());
         };
         if let Some(twice) = mine.numbers.intersection(&theirs.numbers).next() {
-            return Err(format!("a file before it also contains part {twice} of {}", mine.of));
+            return Err(format!("an earlier file also contains part {twice} of {}", mine.of));
         }
         let head = |report: &Self| {
             let mut head = report.clone();

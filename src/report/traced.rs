@@ -183,7 +183,7 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
         Pageable::Known { some_to_new: false } => "",
     };
     format!(
-        "\n{change}: both simulated with the profile of {gpu}, {memory}without the one-time cost \
+        "\n{change}; both were simulated with the {gpu} profile, {memory}without the one-time cost \
          of pinning.{rest}\n"
     )
 }
@@ -207,8 +207,8 @@ pub fn replayed(replay: &Replay) -> String {
     let Replay { recorded, simulated, .. } = replay;
     let starts = replay.starts.map_or_else(String::new, |off| {
         format!(
-            "; the starts of half of all operations are off by at most {} of the trace's \
-             length",
+            "; half of all operations start within {} of the trace's \
+             length of their recorded times",
             fine_percent(off)
         )
     });
@@ -366,7 +366,7 @@ fn share(part: Span, whole: Span) -> f64 {
 fn defects(trace: &Trace) -> String {
     let found = trace.defects.iter().map(|(defect, count)| match count {
         1 => format!("1 event {defect}"),
-        count => format!("{count} events, each {defect}"),
+        count => format!("{count} events, each of which {defect}"),
     });
     let found: Vec<String> = found.collect();
     if found.is_empty() {

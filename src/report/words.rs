@@ -219,8 +219,8 @@ pub(super) fn stretch(wins: &Wins, say: &dyn Fn(f64) -> String) -> Option<String
             None | Some([None, None]) => at,
             Some([Some(low), Some(high)]) if low == at && high == at => at,
             Some([Some(low), Some(high)]) => format!("{at} ({})", between(&low, &high)),
-            Some([Some(low), None]) => format!("{at} ({low} or more)"),
-            Some([None, Some(high)]) => format!("{at} ({high} or less)"),
+            Some([Some(low), None]) => format!("{at} (at least {low})"),
+            Some([None, Some(high)]) => format!("{at} (at most {high})"),
         }
     };
     let from = wins.from.map(|from| end(from, wins.from_range));

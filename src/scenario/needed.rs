@@ -146,7 +146,7 @@ impl Needed {
             return wrong(raw.span(), "rows overlap", message, help);
         }
         if most.is_none_or(|most| rows > most) {
-            let message = format!("has {rows} rows, which extend beyond the {elements} elements");
+            let message = format!("goes beyond the {elements} elements, with `rows` of {rows}");
             return wrong(raw.span(), "too many", message, "write fewer `rows` or `elements`");
         }
         Ok(match row == pitch {

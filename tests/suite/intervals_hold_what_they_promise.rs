@@ -206,7 +206,7 @@ fn one_pass_gives_no_intervals() {
     let once = fitted(&calibrated(STEADY, 1, random));
     assert_eq!(once.intervals, None);
     assert!(
-        sureness(&once).contains("The parameters have no intervals: these need a calibration"),
+        sureness(&once).contains("The parameters have no intervals, which require"),
         "{}",
         sureness(&once)
     );

@@ -176,7 +176,7 @@ fn points_are_interpolated_and_end_where_nothing_follows_from_them() {
     // Most of the time does not depend on the size.
     let error = simulate(&program(&kernel, &launch(1 << 20)), &machine).expect_err("far off");
     let error = error.to_string();
-    assert!(error.contains("the GPU's time of `k` above 3000 elements"), "{error}");
+    assert!(error.contains("the GPU time for `k` above 3000 elements"), "{error}");
     assert!(error.contains("the scenario lacks"), "{error}");
 }
 
@@ -221,7 +221,7 @@ fn the_cpu_side_is_priced_likewise() {
     let at = |elements| makespan(&program(&kernel, &both(elements)), &machine);
     assert_eq!(at(21_000), at(1_000) + Span::from_micros(10));
     let error = simulate(&program(&kernel, &launch(10)), &machine).expect_err("no GPU side");
-    assert!(error.to_string().contains("the GPU's time of `k`"), "{error}");
+    assert!(error.to_string().contains("the GPU time for `k`"), "{error}");
 }
 
 #[test]

@@ -89,8 +89,10 @@ impl Expansion<'_> {
         let mut slices = |texts: &[Spanned<String>], names: &[Spanned<String>], what: &str| {
             if !names.is_empty() && names.len() != texts.len() {
                 let (wants, has) = (names.len(), texts.len());
-                let message =
-                    format!("kernel `{name}` {what} {wants} ranges, but the call {what} {has}");
+                let message = format!(
+                    "kernel `{name}` {what} {wants} range{}, but the call {what} {has}",
+                    if wants == 1 { "" } else { "s" }
+                );
                 let help = "list one range for each name, in the kernel's order";
                 return Err(Fault::new(message, name.span(), "wrong number of ranges", help)
                     .and(names[0].span(), "declared here"));

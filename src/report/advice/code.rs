@@ -82,7 +82,8 @@ const CODE: &[(Remedy, [&str; 3])] = &[
         [
             "two pinned buffers in turn: `buf.copy_(x[i:j])` (uses all threads), then `d[i:j].copy_\
              (buf, non_blocking=True)`; an event for each buffer",
-            "two arrays of `cupyx.empty_pinned` in turn, filled by `numpy.copyto` in threads",
+            "two arrays from `cupyx.empty_pinned` in turn, filled by `numpy.copyto` in \
+             several threads",
             "two `cudaHostAlloc` buffers in turn, filled by several threads; an event for each",
         ],
     ),

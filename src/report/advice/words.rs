@@ -62,7 +62,7 @@ pub(super) fn taken(takes: &Takes) -> String {
 pub(super) fn needs(takes: &Takes) -> String {
     let once = match (takes.once_ns, takes.pays_from_passes) {
         (Some(once), Some(passes)) if once > Span::ZERO => {
-            format!("; {once} once, which pays off after {}", plural(passes, "pass"))
+            format!("; costs {once} once, which pays off after {}", plural(passes, "pass"))
         }
         (None, _) => "; the one-time cost is unknown".to_owned(),
         _ => String::new(),

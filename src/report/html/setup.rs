@@ -61,7 +61,7 @@ fn title(case: &Case<'_>) -> String {
         Some(from) if verdict.run_answer == Answer::Cpu => {
             format!("Set-up: the CPU is faster from about {} runs on", count(from))
         }
-        Some(from) => format!("Set-up: pays off from about {} runs on", count(from)),
+        Some(from) => format!("Set-up: pays off after about {} runs", count(from)),
         None if verdict.answer == verdict.run_answer && is_of_programs => {
             let runs = plural(runs, "run");
             format!("Set-up: a program of {runs} has the same answer as one run")

@@ -137,7 +137,7 @@ fn of_program(verdict: &Verdict, runs: &str, program: &Comparison) -> String {
             Answer::Cpu => "the CPU",
             _ => "the GPU",
         };
-        format!(". From {} runs on, {who} is faster", count(from))
+        format!(". For {} or more runs, {who} is faster", count(from))
     });
     match answer {
         Answer::Cpu => format!("Stay on the CPU for {runs}: {takes}{against}{later}."),

@@ -37,7 +37,7 @@ fn pinning_pays(plan: &AssessedPlan, of: &PinningPrices) -> String {
     };
     let pays = match pays_from_runs {
         Some(1) => ", so pinning pays off in the first run".to_owned(),
-        Some(from) => format!(", so pinning pays off from {} runs on", count(*from)),
+        Some(from) => format!(", so pinning pays off after {} runs", count(*from)),
         None => ", so pinning never pays off".to_owned(),
     };
     format!("{costs}; without pinning, {what} takes {without} a run{pays}")
@@ -140,7 +140,7 @@ fn taking(assessment: &Assessment) -> Vec<Line> {
         let saves = without.saturating_sub(one.predicted_ns);
         let saves = match pays_from_runs {
             Some(1) => format!("{saves} a run and pays off in the first run"),
-            Some(from) => format!("{saves} a run and pays off from {} runs on", count(*from)),
+            Some(from) => format!("{saves} a run and pays off after {} runs", count(*from)),
             None => {
                 format!("nothing: the fastest plan without it on the same side takes {without}")
             }

@@ -140,9 +140,8 @@ fn stated(assessment: &Assessment) -> Option<Line> {
 fn untried(assessment: &Assessment) -> Option<Line> {
     let untried = assessment.untried.as_ref().filter(|names| !names.is_empty())?;
     let names = quoted(untried).join(" or ");
-    let text = format!(
-        "no trial of the calibration ran {names}, so ranges are as wide as for other kernels"
-    );
+    let text =
+        format!("no calibration trial ran {names}, so ranges are as wide as for other kernels");
     Some(Line::new("Trials", text))
 }
 

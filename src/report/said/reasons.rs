@@ -213,8 +213,8 @@ fn for_all_runs(assessment: &Assessment) -> Option<Line> {
     let runs = plural(assessment.runs, "run");
     is_other.then(|| {
         let text = format!(
-            "`{}` is faster over {runs}, with first use and set-up; a single run is faster with \
-             `{}` ({} instead of {})",
+            "`{}` is faster over {runs}, including first use and set-up; a run by \
+             itself is faster with `{}` ({} instead of {})",
             recommended.plan, fastest.plan, fastest.predicted_ns, recommended.predicted_ns
         );
         Line::new("Recommended", text)
@@ -322,8 +322,8 @@ pub(in crate::report) fn above_least(above: &AboveLeast) -> String {
             "mostly in calls and waits ({calls_and_waits_ns}), which the bound leaves out: the \
              bound is probably unreachable"
         ),
-        false => "little of it in calls and waits: a faster schedule may exist, or the bound is \
-                  unreachable"
+        false => "and calls and waits explain little of that: a faster schedule may exist, or the \
+                  bound is unreachable"
             .to_owned(),
     };
     format!("; `{plan}` takes {} longer, {why}", percent(*share))

@@ -113,7 +113,7 @@ pub(in crate::report) fn about_sizes(assessment: &Assessment) -> Option<Line> {
         if let Some(from) = too_large {
             let from = count(*from);
             text += &format!(
-                ". From about {from} elements on, no plan tried on {} fits in memory",
+                ". Above about {from} elements, no plan tried on {} fits in memory",
                 side(on_cpu)
             );
         }
