@@ -77,6 +77,25 @@ fn a_changed_program_is_held_against_the_prediction() {
     assert!(text.contains("none of the predicted changes was made"), "{text}");
 }
 
+/// Cases that people brought to public places, and scenarios whose second program is the remedy.
+#[test]
+fn the_remedy_that_people_found_comes_first() {
+    for (file, remedy) in [
+        ("tests/cases/05-copies-of-256-bytes/blocks.toml", "pack"),
+        ("tests/cases/07-register-for-one-upload/upload.toml", "pin"),
+        ("scenarios/programs/ten-times.toml", "drop-copies"),
+        ("scenarios/programs/number-each-iteration.toml", "gather"),
+        ("scenarios/programs/taken-each-time.toml", "keep-memory"),
+        ("scenarios/programs/managed-memory.toml", "prefetch-managed"),
+        ("scenarios/programs/part-of-a-cube.toml", "narrow"),
+    ] {
+        let arguments = ["advise", file, "--format", "json", "--draws", "10"];
+        let found: Value =
+            serde_json::from_str(&printed(&mut hallway(repository(), arguments))).expect("JSON");
+        assert_eq!(found["advice"]["changes"][0]["remedy"], remedy, "{file}");
+    }
+}
+
 #[test]
 fn what_cannot_be_advised_on_is_refused() {
     for (arguments, said) in [
