@@ -23,7 +23,7 @@ fn where_no_plan_fits_the_size_is_said_and_that_it_goes_for_these_plans() {
     assert_eq!(sizes.too_large_for_cpu, None);
     let text = text(&whole);
     assert!(
-        said::the(&text, "Sizes").ends_with(" on, no plan tried on the GPU fits in memory"),
+        said::the(&text, "Sizes").ends_with(" elements, no plan tried on the GPU fits in memory"),
         "{text}"
     );
     assert!(!said::the(&text, "Break-even").contains("at every size"), "{text}");
