@@ -141,7 +141,7 @@ fn stand_ins_take_the_stated_time() {
                 host = { memory = \"pinned\" }\n[[kernel]]\nname = \"k\"\n\
                 stated = { fixed = \"40 us\", per_element = \"1 ns\" }\n[[program]]\nname = \"p\"\n\
                 memory = [{ name = \"d\", kind = \"device\", size = \"64000 B\" }]\n\
-                streams = [\"s\"]\ncalls = [{ copy = \"x\", to = \"d\", stream = \"s\" },\n\
+                calls = [{ copy = \"x\", to = \"d\", stream = \"s\" },\n\
                 { launch = \"k\", reads = [\"d\"], writes = [\"d\"], elements = 2000, \
                 stream = \"s\" },\n{ work = \"30 us\" },\n\
                 { copy = \"d\", to = \"x\", stream = \"s\" }, { synchronize = \"s\" }]\n";

@@ -118,7 +118,7 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
     let drop_input = |call: &mut Value| {
         call.pointer_mut("/step/inputs").and_then(Value::as_array_mut).expect("a list").pop();
     };
-    let one_input = "uses 1 inputs for `convolution`, which takes 2";
+    let one_input = "uses 1 input for `convolution`, which takes 2";
     refused_call("by-engine", "Launch", drop_input, one_input);
     refused_call("graph of", "Replay", set("/calls", 999), "uses 999 calls in a graph, but only");
     let no_gpu = "uses GPU 2, but the 2 GPUs are numbered from 0";
