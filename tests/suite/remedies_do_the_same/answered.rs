@@ -70,7 +70,8 @@ fn a_changed_program_is_held_against_the_prediction() {
     let found = &json["against"];
     assert_eq!(found["applied"]["remedy"], "pin");
     assert_eq!(found["recorded_traits"]["pageable_in"], 0);
-    assert_eq!(found["recorded_traits"]["pinned_in"], found["expected_traits"]["pinned_in"]);
+    // The other loop sends some more bytes.
+    assert!(found["recorded_traits"]["pinned_in"].as_u64() > Some(1_000_000), "{found:#}");
     let text = against("tests/recordings/pinned.hallway", &[]);
     assert!(text.contains("this was made: pin `pageable-1`"), "{text}");
     let text = against("tests/recordings/pageable.hallway", &[]);

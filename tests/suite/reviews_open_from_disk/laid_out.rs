@@ -178,14 +178,8 @@ fn a_side_has_one_colour_in_every_picture_and_theme() {
         let colour = property(&page.text, lane);
         assert!(rows.contains(&format!("fill=\"{colour}\"")), "no {lane} is {colour}");
     }
-    // Lines have the colours of families, which are the same in plots.
-    assert!(page.text.contains("class=\"line gpu-"), "no line of the page has a family's colour");
     let curves = read("both-processors-chunks.svg");
-    let mut families = page.text.split("path.gpu-").skip(1).filter_map(|rule| {
-        let (_, colour) = rule.split_once("{stroke:")?;
-        Some(format!("stroke=\"{}\"", &colour[..7]))
-    });
-    assert!(families.any(|stroke| curves.contains(&stroke)), "no line of the plot has one");
+    assert!(curves.contains(&format!("stroke=\"{}\"", sides[1])), "no curve is {}", sides[1]);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&page.path(), (1200, 900));
     for scheme in ["light", "dark"] {
@@ -196,11 +190,8 @@ fn a_side_has_one_colour_in_every_picture_and_theme() {
             };
             let bar = style(&format!(".plans .fill.{side}"), "backgroundColor");
             assert_eq!(browser.text(&bar), rgb(hex), "bars in {scheme}");
-            // Lines of plans on the GPU have the colours of their families.
-            if *side != "gpu" {
-                let line = style(&format!(".line.{side}"), "stroke");
-                assert_eq!(browser.text(&line), rgb(hex), "lines in {scheme}");
-            }
+            let line = style(&format!(".line.{side}"), "stroke");
+            assert_eq!(browser.text(&line), rgb(hex), "lines in {scheme}");
             let card = style(&format!(".figures > .{side}"), "borderLeftColor");
             assert_eq!(browser.text(&card), rgb(hex), "figures in {scheme}");
         }
