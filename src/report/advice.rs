@@ -6,7 +6,7 @@ mod words;
 
 pub use self::against::Against;
 use self::code::{LANGUAGES, in_code};
-use self::words::{little, needs, taken, what};
+use self::words::{factor, little, needs, taken, what};
 use super::Origin;
 use super::table::{Column, Table};
 use super::words::{fine_percent, folded, joined, percent, plural, times, with_range};
@@ -201,12 +201,6 @@ fn changes(advice: &Advice, details: bool, width: Option<usize>) -> String {
         0 => table,
         rest => format!("{table}{} not shown: `--details`\n", plural(rest as u64, "change")),
     }
-}
-
-/// `7.0 (6.8 to 7.2)`.
-fn factor(change: &Change) -> String {
-    let [low, high] = change.factor_range;
-    format!("{} ({} to {})", times(change.factor), times(low), times(high))
 }
 
 /// `7.1 (12.1 ms)`: the factor first, to be held against the predicted one.

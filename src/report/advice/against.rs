@@ -1,6 +1,6 @@
 //! A changed program, recorded again, beside what was predicted for the change.
 
-use super::{factor, what};
+use super::words::{factor, what};
 use crate::advise::{Advice, Advised, Applied, Breakdown, Change, Traits};
 use crate::program::Program;
 use crate::report::table::{Column, Table};

@@ -1,7 +1,7 @@
 //! What a change is, what it takes, and why a remedy does not help, in words.
 
 use crate::advise::{Breakdown, Change, NoGain, Place, Remedy, Takes};
-use crate::report::words::{fine_percent, joined, longer, percent, plural};
+use crate::report::words::{fine_percent, joined, longer, percent, plural, times};
 use crate::units::{Bytes, Span};
 
 /// Memories that a title names.
@@ -50,6 +50,12 @@ fn named(places: &[Place], all: bool) -> String {
         0 => said,
         rest => format!("{said} and {rest} more"),
     }
+}
+
+/// `7.0 (6.8 to 7.2)`.
+pub(super) fn factor(change: &Change) -> String {
+    let [low, high] = change.factor_range;
+    format!("{} ({} to {})", times(change.factor), times(low), times(high))
 }
 
 /// What a change takes, in a cell.

@@ -26,7 +26,7 @@ mod what_if;
 mod words;
 
 use super::said::Line;
-use super::{Evaluation, palette};
+use super::{AdviceReport, Evaluation, palette};
 use crate::families::Family;
 use crate::findings::{Answer, Assessment};
 use crate::machine::Side;
@@ -34,8 +34,8 @@ use crate::profile::Profile;
 use crate::runs::RunSet;
 use crate::scenario::Workload;
 use crate::search::{AtSize, Ranked, Ranking};
+use crate::timeline::Timeline;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-pub use remedies::Remedies;
 use style::{chip, rich, scrolled};
 
 /// What a page is made of.
@@ -58,6 +58,15 @@ pub struct Subject<'a> {
     pub sizes: &'a [AtSize],
     /// What would help its program, if that was asked for.
     pub remedies: Option<&'a Remedies>,
+}
+
+/// Advice on the program of a scenario, with the timelines that it speaks of.
+#[derive(Debug)]
+pub struct Remedies {
+    pub report: AdviceReport,
+    pub before: Timeline,
+    /// With the best combination. Its body may make several passes.
+    pub after: Option<Timeline>,
 }
 
 const STYLE: &str = include_str!("page.css");

@@ -1,22 +1,13 @@
 //! What would help a program, with its timeline as it is above the one with all remedies.
 
-use super::Case;
 use super::chart::Scale;
 use super::style::{rich, scrolled, share};
+use super::{Case, Remedies};
 use crate::report::AdviceReport;
 use crate::report::advice::{cells, in_words};
 use crate::timeline::{Lane, Timeline};
 use crate::units::Span;
 use maud::{Markup, html};
-
-/// Advice on the program of a scenario, with the timelines that it speaks of.
-#[derive(Debug)]
-pub struct Remedies {
-    pub report: AdviceReport,
-    pub before: Timeline,
-    /// With the best combination. Its body may make several passes.
-    pub after: Option<Timeline>,
-}
 
 /// The least part of a timeline's width that a gap must have to be seen.
 const SEEN: f64 = 0.001;
