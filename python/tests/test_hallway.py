@@ -11,6 +11,7 @@ import hallway
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRACE = ROOT / "tests/traces/repeated.json.gz"
 PROFILE = ROOT / "calibration/h200/profile.toml"
+NAMED = {"schema_version": 1, "name": "x", "question": "?"}
 
 
 class Evaluated(unittest.TestCase):
@@ -39,7 +40,7 @@ class Evaluated(unittest.TestCase):
 
     def test_what_is_wrong_is_said(self):
         with self.assertRaises(hallway.HallwayError) as caught:
-            hallway.evaluate({"schema_version": 1, "name": "x", "kernels": 3}, profile=PROFILE)
+            hallway.evaluate({**NAMED, "kernels": 3}, profile=PROFILE)
         self.assertEqual(caught.exception.code, 2)
         self.assertIn("kernels", str(caught.exception))
 
