@@ -132,7 +132,7 @@ fn a_vendors_device_runs_what_is_predicted_for_its_truths() {
     }
 }
 
-/// Of a kernel with a stated time, neither code nor data is there: something takes its time.
+/// A kernel with a stated time has neither code nor data: something takes its time.
 #[test]
 fn stand_ins_take_the_stated_time() {
     let (device, team) = (PretendDevice::new(&ROUND_NUMBERS), Team::new(1).expect("a thread"));
@@ -141,9 +141,10 @@ fn stand_ins_take_the_stated_time() {
                 host = { memory = \"pinned\" }\n[[kernel]]\nname = \"k\"\n\
                 stated = { fixed = \"40 us\", per_element = \"1 ns\" }\n[[program]]\nname = \"p\"\n\
                 memory = [{ name = \"d\", kind = \"device\", size = \"64000 B\" }]\n\
+                streams = [{ name = \"s\", kind = \"non-blocking\" }]\n\
                 calls = [{ copy = \"x\", to = \"d\", stream = \"s\" },\n\
                 { launch = \"k\", reads = [\"d\"], writes = [\"d\"], elements = 2000, \
-                stream = \"s\" },\n{ work = \"30 us\" },\n\
+                stream = \"s\" },\n\
                 { copy = \"d\", to = \"x\", stream = \"s\" }, { synchronize = \"s\" }]\n";
     let workload = hallway::scenario::Workload::from_toml("w.toml", text).expect("valid");
     let program = &workload.programs[0];

@@ -15,7 +15,7 @@ const SEEN: f64 = 0.001;
 pub(super) fn section(case: &Case<'_>) -> Markup {
     let Some(Remedies { report, before, after }) = case.subject.remedies else { return html! {} };
     let rows = report.advice.changes.iter().map(cells);
-    // Of several passes of the changed program, as many are shown as fit.
+    // If the changed program makes several passes at once, as many are shown as fit.
     let widest = before.makespan;
     let scale = Scale::of_times(widest);
     let title = match report.advice.best.as_ref().and_then(|best| best.steps.last()) {
