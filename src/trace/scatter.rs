@@ -25,7 +25,7 @@ impl Trace {
         quantile(&off, IN_RANGE).map(|off| off.min(MOST)).filter(|off| *off >= LEAST)
     }
 
-    /// The time of a thread between its calls in a pass.
+    /// The time of a thread between its calls in a pass, and from the last one to the next pass.
     fn between_calls(&self, thread: usize, [from, to]: [usize; 2]) -> Span {
         let own = self.calls[from..to].iter().filter(|call| call.thread == thread);
         let (mut between, mut last) = (Span::ZERO, None);
@@ -36,6 +36,7 @@ impl Trace {
             }
             last = Some(call.end.max(last.unwrap_or(call.end)));
         }
-        between
+        let next = self.begin_of(to);
+        between + last.map_or(Span::ZERO, |last| next.max(last).since(last))
     }
 }

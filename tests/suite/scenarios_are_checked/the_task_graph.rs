@@ -49,7 +49,7 @@ fn has_no_circle() {
     assert!(circle.iter().any(|names| error.contains(names)), "{error}");
     assert!(!error.contains("`after`") && !error.contains("`start`"), "{error}");
     let two = chain(&[("a", "c", "b"), ("b", "b", "c")]);
-    let message = "tasks `a`, `b` read each other's results in a cycle";
+    let message = "tasks depend on each other's results in a cycle: `a`, `b`";
     refuses(&two, "[\"c\"]\nwrites", message, "read a buffer that none of them writes");
 }
 
@@ -77,7 +77,7 @@ fn may_say_that_a_task_runs_after_others_without_their_data() {
 fn has_no_circle_of_rules_either() {
     let tasks = [("one", "x", "a"), ("two", "a", "b"), ("three", "z", "c")];
     let text = after(&tasks, &[("one", "\"two\"")]);
-    let message = "tasks `one`, `two` wait for each other in a cycle";
+    let message = "tasks wait for each other in a cycle: `one`, `two`";
     refuses(&text, "\"two\"]", message, "remove this `after`");
     let text = after(&tasks, &[("three", "\"three\"")]);
     refuses(&text, "\"three\"]", "task `three` cannot run `after` itself", "remove it");
