@@ -19,7 +19,9 @@ impl Trace {
     /// much the rest of it varies is in here.
     pub fn host_scatter(&self, pass: &Pass) -> Option<f64> {
         let of = |turn: &[usize; 2]| self.between_calls(pass.thread, *turn).nanos_f64();
-        let times: Vec<f64> = pass.turns.iter().map(of).collect();
+        // The trace does not say how long the host works behind its last call.
+        let turns = pass.turns.iter().filter(|turn| turn[1] < self.calls.len());
+        let times: Vec<f64> = turns.map(of).collect();
         let middle = median(&times).filter(|middle| *middle > 0.0 && times.len() >= FEWEST)?;
         let off: Vec<f64> = times.iter().map(|time| (time / middle - 1.0).abs()).collect();
         quantile(&off, IN_RANGE).map(|off| off.min(MOST)).filter(|off| *off >= LEAST)
