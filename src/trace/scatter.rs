@@ -19,15 +19,13 @@ impl Trace {
     /// much the rest of it varies is in here.
     pub fn host_scatter(&self, pass: &Pass) -> Option<f64> {
         let of = |turn: &[usize; 2]| self.between_calls(pass.thread, *turn).nanos_f64();
-        // The trace does not say how long the host works behind its last call.
-        let turns = pass.turns.iter().filter(|turn| turn[1] < self.calls.len());
-        let times: Vec<f64> = turns.map(of).collect();
+        let times: Vec<f64> = pass.turns.iter().map(of).collect();
         let middle = median(&times).filter(|middle| *middle > 0.0 && times.len() >= FEWEST)?;
         let off: Vec<f64> = times.iter().map(|time| (time / middle - 1.0).abs()).collect();
         quantile(&off, IN_RANGE).map(|off| off.min(MOST)).filter(|off| *off >= LEAST)
     }
 
-    /// The time of a thread between its calls in a pass, and from the last one to the next pass.
+    /// The time of a thread between its calls in a pass.
     fn between_calls(&self, thread: usize, [from, to]: [usize; 2]) -> Span {
         let own = self.calls[from..to].iter().filter(|call| call.thread == thread);
         let (mut between, mut last) = (Span::ZERO, None);
@@ -38,7 +36,6 @@ impl Trace {
             }
             last = Some(call.end.max(last.unwrap_or(call.end)));
         }
-        let next = self.begin_of(to);
-        between + last.map_or(Span::ZERO, |last| next.max(last).since(last))
+        between
     }
 }
