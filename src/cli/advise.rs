@@ -123,7 +123,7 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         measured::measure(&mut advised, &asked, &found, on)?;
     }
     let against = arguments.against.as_deref();
-    let against = against.map(|path| against_new(path, &asked, &advised)).transpose()?;
+    let against = against.map(|path| compared(path, &asked, &advised)).transpose()?;
     let draws = (arguments.seed, predicting.draws);
     let report = AdviceReport { against, ..report(&found, asked, draws, advised.advice) };
     let text = match arguments.format {
@@ -178,7 +178,7 @@ fn report(
 }
 
 /// A recording of the changed program, beside what was predicted.
-fn against_new(path: &Path, asked: &Asked, advised: &Advised) -> Result<Against, Failure> {
+fn compared(path: &Path, asked: &Asked, advised: &Advised) -> Result<Against, Failure> {
     let Some(before) = &asked.account else {
         return Err(Failure::refused(
             "--against compares two recordings, but the first file is a scenario",

@@ -1,6 +1,6 @@
 //! `hallway import`: a trace to a scenario.
 
-use super::imported::{scenario, spelled, stem, usual, with_calls};
+use super::imported::{scenario, spelled, stem, with_calls, without_recorder};
 use super::outputs::check_outputs;
 use super::profiles::write_whole;
 use super::{Failure, Outcome, print};
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let how = Spelling {
         each_kernel: arguments.measured,
         each_call: table.is_some(),
-        ..usual(&trace, pass.as_ref())
+        ..without_recorder(&trace, pass.as_ref())
     };
     let spelled = spelled(&trace, &stem(path), part, how);
     scenario(path, &spelled)?;

@@ -39,7 +39,7 @@ pub(super) fn stem(path: &Path) -> String {
 }
 
 /// A program as it would be without the recorder, with what is known of its scatter.
-pub(super) fn usual(trace: &Trace, pass: Option<&Pass>) -> Spelling {
+pub(super) fn without_recorder(trace: &Trace, pass: Option<&Pass>) -> Spelling {
     let work_range = pass.and_then(|pass| trace.host_scatter(pass));
     Spelling { host: HostTime::WithoutRecorder, work_range, ..Spelling::default() }
 }
@@ -52,7 +52,7 @@ pub(super) fn source(path: &Path) -> Result<(Source, Workload), Failure> {
         &trace,
         &stem(path),
         SpelledPart::usual(&trace, pass.as_ref()),
-        usual(&trace, pass.as_ref()),
+        without_recorder(&trace, pass.as_ref()),
     );
     let found = scenario(path, &spelled)?;
     eprint!("{}", traced::imported(&trace, pass.as_ref(), &spelled));

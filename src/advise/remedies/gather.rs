@@ -11,8 +11,6 @@ use crate::program::{Call, CopyBy, Place as Where, Program, Route, Slice, Thread
 use crate::units::Bytes;
 use std::collections::BTreeSet;
 
-/// Copies of more bytes than this take their time for their bytes, not for being copies.
-const SMALL: Bytes = Bytes::kib(256);
 /// The fewest copies that are gathered.
 const LEAST: usize = 2;
 
@@ -39,7 +37,7 @@ fn small(subject: &Subject) -> Vec<Download> {
     let found = calls.filter_map(|(at, call)| {
         let (stream, way, &from, &to) = call.crossing()?;
         let is_whole = call.sides().rows.is_none() && !inside[at];
-        let is_small = way == Direction::DeviceToHost && from.length <= SMALL;
+        let is_small = way == Direction::DeviceToHost && from.length <= super::SMALL;
         (is_whole && is_small).then_some(Download { at, stream, from, to })
     });
     found.collect()

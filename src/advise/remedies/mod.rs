@@ -97,6 +97,9 @@ impl Remedy {
     }
 }
 
+/// Copies of more bytes than this take their time for their bytes, not for being copies.
+const SMALL: Bytes = Bytes::kib(256);
+
 /// New memory that the set-up takes.
 fn taken(program: &mut Program, name: &str, place: Place, bytes: Bytes) -> Slice {
     let id = AllocationId(program.allocations.len());

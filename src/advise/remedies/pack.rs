@@ -15,8 +15,6 @@ use crate::program::{AllocationId, Call, CopyBy, Place as Where, Program, Slice,
 use crate::units::Bytes;
 use std::collections::BTreeMap;
 
-/// Copies of more bytes than this take their time for their bytes, not for being copies.
-const SMALL: Bytes = Bytes::kib(256);
 /// The fewest copies that are packed.
 const LEAST: usize = 2;
 
@@ -51,7 +49,7 @@ fn runs(subject: &Subject) -> Vec<Run> {
     let mut is_open = false;
     for (at, call) in program.body.iter().enumerate() {
         let copy = call.crossing().filter(|(.., from, _)| {
-            from.length <= SMALL && call.sides().rows.is_none() && !inside[at]
+            from.length <= super::SMALL && call.sides().rows.is_none() && !inside[at]
         });
         let waits = call.only_waits() && subject.is_recorded;
         match copy {

@@ -3,7 +3,7 @@
 use super::Asked;
 use crate::advise::Subject;
 use crate::cli::Failure;
-use crate::cli::imported::{stem, usual, ways, with_calls};
+use crate::cli::imported::{stem, ways, with_calls, without_recorder};
 use crate::program::Program;
 use crate::scenario::Workload;
 use crate::trace::{Spelled, SpelledPart, Trace};
@@ -15,7 +15,7 @@ pub(super) fn of_trace(path: &Path) -> Result<Asked, Failure> {
     let trace = with_calls(path)?;
     let pass = trace.pass();
     let name = stem(path);
-    let how = usual(&trace, pass.as_ref());
+    let how = without_recorder(&trace, pass.as_ref());
     let mut found = None;
     for spelled in ways(&trace, &name, SpelledPart::usual(&trace, pass.as_ref()), how) {
         let read = program_of(path, &name, &spelled.text);

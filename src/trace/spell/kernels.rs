@@ -1,7 +1,8 @@
 //! The kernels of a spelled program: one for each name and grid.
 
-use crate::stats::{median, quantile};
+use crate::stats::median;
 use crate::trace::names::short;
+use crate::trace::scatter::scatter;
 use crate::trace::{DeviceWork, Trace, WorkKind};
 use crate::units::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,30 +106,16 @@ impl<'t> Kernels<'t> {
     }
 }
 
-/// The fewest groups of launches whose times say how much they scatter.
-const FEWEST_GROUPS: usize = 5;
-/// The share of a time that is worth mentioning.
-const LEAST_SPREAD: f64 = 0.005;
-/// The largest share: with all of it, a time might be zero.
-const MOST_SPREAD: f64 = 0.9;
-/// The share of groups that a range contains.
-const IN_RANGE: f64 = 0.9;
-
 impl Kernels<'_> {
-    /// By which share the mean time of as many launches as the program makes of a kind is off the
-    /// middle one at most, nine times out of ten.
+    /// By which share the mean time of as many launches as the program makes of a kind differs from
+    /// the middle one at most, in nine cases of ten.
     fn spread(&self, kind: &Kind<'_>) -> Option<f64> {
         let times = &self.times[kind];
         let launches = self.launches.get(kind).copied().unwrap_or(1).max(1);
         let groups = times.chunks_exact(launches);
         let means: Vec<f64> =
             groups.map(|group| group.iter().sum::<f64>() / group.len() as f64).collect();
-        let middle = median(times)?;
-        if means.len() < FEWEST_GROUPS || middle <= 0.0 {
-            return None;
-        }
-        let off: Vec<f64> = means.iter().map(|mean| (mean / middle - 1.0).abs()).collect();
-        quantile(&off, IN_RANGE).map(|off| off.min(MOST_SPREAD)).filter(|off| *off >= LEAST_SPREAD)
+        scatter(&means, median(times)?)
     }
 }
 

@@ -46,6 +46,25 @@ fn several_passes_are_the_first_and_then_the_usual_one() {
     assert!(worked(&five) < 900_000 + 5 * usual + 1_000, "{} {usual}", worked(&five));
 }
 
+#[test]
+fn passes_that_differ_give_ranges_and_equal_ones_give_none() {
+    let steady = passes([40; 8], [50; 8]);
+    let pass = steady.pass().expect("a loop");
+    assert_eq!(steady.host_scatter(&pass), None);
+    let text = steady.spelled("loop", 0..steady.calls.len(), Spelling::default()).text;
+    assert!(!text.contains("range"), "{text}");
+    let uneven = passes([40, 44, 36, 40, 60, 40, 42, 40], [50, 50, 55, 50, 50, 45, 50, 50]);
+    let pass = uneven.pass().expect("a loop");
+    let scatter = uneven.host_scatter(&pass).expect("passes differ");
+    let usual = spelled(&uneven, SpelledPart::usual(&uneven, Some(&pass)), Some(scatter));
+    let program = &usual.programs[0];
+    let rounded = (scatter * 1_000.0).round() / 1_000.0;
+    assert!((program.work_range.expect("stated") - rounded).abs() < 1e-9, "{scatter}");
+    let costs = program.kernels.iter().flat_map(|kernel| kernel.costs());
+    let ranges: Vec<f64> = costs.filter_map(|cost| cost.range()).collect();
+    assert!(matches!(ranges[..], [range] if (0.05..0.2).contains(&range)), "{ranges:?}");
+}
+
 const TRACE: &str = "tests/traces/repeated.json.gz";
 
 #[test]
