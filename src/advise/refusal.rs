@@ -18,7 +18,7 @@ words! {
         BytesDiffer = "the copied bytes differ from pass to pass",
         NoRunOfCopies = "there are no consecutive small copies",
         AllIsRead = "every copied byte is used, as far as is known",
-        FewResults = "a pass makes fewer than two small copies to the host",
+        FewResults = "a pass has fewer than two small copies to the host",
         NotUsedOnce = "no copy from or to pinned memory is used by exactly one \
                        kernel whose code is known",
         NoManagedMemory = "the program uses no managed memory",

@@ -83,6 +83,8 @@ words! {
         NextIsReady = "the host has the next data ready one step earlier",
         Unchanged = "the bytes do not change from pass to pass",
         OnlyRead = "kernels only read it (its bytes were the same in all recorded passes)",
+        KernelsOnlyReadUploads = "kernels do not write to memory that the pass copies to the GPU \
+                                  (`--writes` can say what a kernel writes)",
         NobodyReads = "nothing on the host reads the bytes",
         OnlyIssues = "the host does nothing between these calls but prepare the next one",
         KernelsUsePointers = "kernels access only memory whose pointers are passed to them",
@@ -99,6 +101,7 @@ impl Condition {
             self,
             Self::Unchanged
                 | Self::OnlyRead
+                | Self::KernelsOnlyReadUploads
                 | Self::NobodyReads
                 | Self::ReadLater
                 | Self::OnlyIssues

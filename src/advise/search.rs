@@ -6,7 +6,7 @@ use super::advice::{
 use super::proof::proved;
 use super::refusal::Refusal;
 use super::remedies::Remedy;
-use super::rewriting::Rewriting;
+use super::rewriting::{Condition, Rewriting};
 use super::subject::Subject;
 use crate::cost::{CompileError, setup_time};
 use crate::profile::Profile;
@@ -117,15 +117,14 @@ struct Singles {
 
 fn singles(subject: &Subject, today: Span, quick: &impl Quick) -> Singles {
     let mut found = Singles::default();
+    let is_short = subject.program.body.len() <= MOST_FOR_ANOTHER;
+    let with_less = if is_short { subject.with_uploads_only_read() } else { None };
     for remedy in Remedy::ALL {
-        let Variants { sure, open } = match tried(remedy, subject, quick) {
-            Ok(variants) => variants,
-            Err(refusal) => {
-                let (refusal, factor, is_combined) = (Some(refusal), None, false);
-                found.no_gain.push(NoGain { remedy, refusal, factor, is_combined });
-                continue;
-            }
+        let (Variants { sure, open }, refusal) = match tried(remedy, subject, quick) {
+            Ok(variants) => (variants, None),
+            Err(refusal) => (Variants { sure: None, open: None }, Some(refusal)),
         };
+        let open = better(open, with_less.as_ref().and_then(|less| hoped(remedy, less, quick)));
         let gains = |one: &Tried| gain(today, one.pass) >= LEAST_GAIN;
         let least = sure.as_ref().map_or(today, |one| one.pass.min(today));
         let more = open.filter(|one| gain(least, one.pass) >= LEAST_GAIN);
@@ -136,8 +135,9 @@ fn singles(subject: &Subject, today: Span, quick: &impl Quick) -> Singles {
             Some(one) => found.sure.push(one),
             None if has_more => {}
             None => {
-                let (refusal, factor, is_combined) = (None, sure_gain.or(Some(1.0)), false);
-                found.no_gain.push(NoGain { remedy, refusal, factor, is_combined });
+                let applies = refusal.is_none();
+                let factor = applies.then(|| sure_gain.unwrap_or(1.0));
+                found.no_gain.push(NoGain { remedy, refusal, factor, is_combined: false });
             }
         }
     }
@@ -149,6 +149,23 @@ fn singles(subject: &Subject, today: Span, quick: &impl Quick) -> Singles {
 struct Variants {
     sure: Option<Tried>,
     open: Option<Tried>,
+}
+
+/// What a remedy does for a program whose kernels write less than they may.
+fn hoped(remedy: Remedy, with_less: &Subject, quick: &impl Quick) -> Option<Tried> {
+    let Variants { sure, open } = tried(remedy, with_less, quick).ok()?;
+    let mut found = better(sure, open)?;
+    found.rewriting.conditions.push(Condition::KernelsOnlyReadUploads);
+    Some(found)
+}
+
+/// The second only if it gains more than the first.
+fn better(one: Option<Tried>, other: Option<Tried>) -> Option<Tried> {
+    match (one, other) {
+        (Some(one), Some(other)) if gain(one.pass, other.pass) < LEAST_GAIN => Some(one),
+        (one, None) => one,
+        (_, other) => other,
+    }
 }
 
 /// Simulates programs without scatter.

@@ -3,6 +3,7 @@
 use super::refusal::Refusal;
 use super::rewriting::Condition;
 use crate::kernels::Geometry;
+use crate::machine::Direction::{DeviceToHost, HostToDevice};
 use crate::machine::StreamId;
 use crate::program::{AllocationId, Call, OwnStep, Place, Program, Slice, Step, check_hazards};
 use crate::units::Bytes;
@@ -53,6 +54,31 @@ impl Subject {
     pub fn addressed(program: Program) -> Option<Self> {
         let subject = Self { by_address: true, ..Self::recorded(program) };
         check_hazards(&subject.with_host_reads()).is_ok().then_some(subject)
+    }
+
+    /// The program with kernels that only read what copies of the body bring to the GPU. A
+    /// recording does not show whether they write there too. `None` if nothing would change.
+    pub(super) fn with_uploads_only_read(&self) -> Option<Self> {
+        if !self.is_recorded || !self.by_address {
+            return None;
+        }
+        let mut program = self.program.clone();
+        let mut only_read: BTreeSet<AllocationId> = BTreeSet::new();
+        let crossings = || self.program.body.iter().filter_map(Call::crossing);
+        only_read
+            .extend(crossings().filter(|one| one.1 == HostToDevice).map(|one| one.3.allocation));
+        for (_, _, from, _) in crossings().filter(|one| one.1 == DeviceToHost) {
+            only_read.remove(&from.allocation);
+        }
+        for call in &mut program.body {
+            let Some(Step::Own(step)) = call.launched_mut() else { continue };
+            // A kernel that would write nothing writes to one of them after all.
+            let is_kept = |slice: &Slice| !only_read.contains(&slice.allocation);
+            if step.writes.iter().any(is_kept) {
+                step.writes.retain(is_kept);
+            }
+        }
+        (program != self.program).then(|| Self { program, ..self.clone() })
     }
 
     /// What has to be true of what kernels use.

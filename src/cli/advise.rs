@@ -3,6 +3,7 @@
 mod measured;
 mod recorded;
 
+use super::imported::KernelUses;
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, deliver, load, write_whole};
 use super::progress::Progress;
@@ -46,6 +47,8 @@ pub(super) struct AdviseArguments {
     /// calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
+    #[command(flatten)]
+    uses: KernelUses,
     /// Show every remedy, its conditions, and how to write it in PyTorch, CuPy and CUDA C
     #[arg(long)]
     details: bool,
@@ -112,7 +115,7 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         inputs,
         arguments.output.iter().chain(&arguments.programs).map(PathBuf::as_path),
     )?;
-    let asked = asked(&arguments.file, arguments.program.as_deref())?;
+    let asked = asked(&arguments.file, arguments.program.as_deref(), &arguments.uses)?;
     let mut advised = advised(&predicting, &found, &asked)?;
     if let Some(path) = &arguments.programs {
         let programs = measured::programs(&asked, &advised);
@@ -185,7 +188,7 @@ fn compared(path: &Path, asked: &Asked, advised: &Advised) -> Result<Against, Fa
             "pass the recording of the program before the change",
         ));
     };
-    let changed = recorded::of_trace(path)?;
+    let changed = recorded::of_trace(path, &KernelUses::default())?;
     let account = changed.account.as_ref().expect("a trace has one");
     let before = (&asked.subject.program, before.span);
     Ok(Against::new(changed.name, advised, before, (&changed.subject.program, account)))
@@ -201,7 +204,7 @@ pub(super) fn remedies(
     if !trace::is_trace(path) && load(path)?.programs.is_empty() {
         return Ok(None);
     }
-    let asked = asked(path, None)?;
+    let asked = asked(path, None, &KernelUses::default())?;
     let advised = advised(predicting, found, &asked)?;
     let unknown =
         |error: CompileError| Failure::refused(error, "name another profile with --profile");
@@ -213,7 +216,7 @@ pub(super) fn remedies(
 }
 
 /// The program that the file has, or is a trace of.
-fn asked(path: &Path, program: Option<&str>) -> Result<Asked, Failure> {
+fn asked(path: &Path, program: Option<&str>, uses: &KernelUses) -> Result<Asked, Failure> {
     if trace::is_trace(path) {
         if program.is_some() {
             return Err(Failure::refused(
@@ -224,7 +227,16 @@ fn asked(path: &Path, program: Option<&str>) -> Result<Asked, Failure> {
                 "leave out --program",
             ));
         }
-        return recorded::of_trace(path);
+        return recorded::of_trace(path, uses);
+    }
+    if !uses.is_empty() {
+        return Err(Failure::refused(
+            format!(
+                "--reads and --writes are for recordings, but {} is a scenario",
+                path.display()
+            ),
+            "edit `reads` and `writes` of its launches",
+        ));
     }
     let workload = load(path)?;
     let others = workload.programs.iter().map(|one| one.label.clone());

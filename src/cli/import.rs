@@ -1,6 +1,6 @@
 //! `hallway import`: a trace to a scenario.
 
-use super::imported::{scenario, spelled, stem, with_calls, without_recorder};
+use super::imported::{KernelUses, scenario, spelled, stem, with_calls, without_recorder};
 use super::outputs::check_outputs;
 use super::profiles::write_whole;
 use super::{Failure, Outcome, print};
@@ -45,6 +45,8 @@ pub(super) struct ImportArguments {
     /// Give each kernel launch its own measured time instead of the median for its kind of kernel
     #[arg(long)]
     measured: bool,
+    #[command(flatten)]
+    uses: KernelUses,
     /// Also write the times of the trace's copies and calls to this table (.csv), which `hallway
     /// fit` turns into a profile of the machine
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -55,7 +57,7 @@ pub(super) fn run(arguments: &ImportArguments) -> Result<Outcome, Failure> {
     let ImportArguments { trace: path, output, table, .. } = arguments;
     let outputs = output.iter().chain(table).map(PathBuf::as_path);
     check_outputs([path.as_path()], outputs)?;
-    let trace = with_calls(path)?;
+    let trace = with_calls(path, &arguments.uses)?;
     let pass = trace.pass();
     let part = arguments.part(&trace, pass.as_ref())?;
     let how = Spelling {

@@ -5,7 +5,11 @@ use super::progress::Progress;
 use crate::program::check_hazards;
 use crate::report::traced;
 use crate::scenario::{Source, Workload};
-use crate::trace::{self, HostTime, Pass, Spelled, SpelledMemory, SpelledPart, Spelling, Trace};
+use crate::trace::{
+    self, HostTime, KernelUse, KernelUseError, Pass, PointerAccess, Spelled, SpelledMemory,
+    SpelledPart, Spelling, Trace,
+};
+use clap::Args;
 use std::path::Path;
 
 /// Reads a trace, and shows that something is being done.
@@ -16,16 +20,55 @@ pub(super) fn read_trace(path: &Path) -> Result<Trace, Failure> {
 }
 
 /// Reads a trace that has the host's calls: a program is made of these.
-pub(super) fn with_calls(path: &Path) -> Result<Trace, Failure> {
-    let trace = read_trace(path)?;
+pub(super) fn with_calls(path: &Path, uses: &KernelUses) -> Result<Trace, Failure> {
+    let mut trace = read_trace(path)?;
     if trace.has_calls() {
-        return Ok(trace);
+        return uses.state(&mut trace).map(|()| trace);
     }
     Err(Failure::refused(
         format!("{} has no host calls, which a program consists of", path.display()),
         "record the program again with its calls: `hallway record` without --device-only, and \
          with no other profiler in the process",
     ))
+}
+
+/// What kernels do with the pointers that they are given.
+#[derive(Debug, Default, Args)]
+pub(super) struct KernelUses {
+    /// Kernels of a recording with KERNEL in their names read memory only through these of the
+    /// pointers passed to them, counted from 0, e.g. gemm=0,1. Otherwise they count as reading
+    /// through every pointer. Can be repeated
+    #[arg(long, value_name = "KERNEL=N,...")]
+    reads: Vec<KernelUse>,
+    /// The same for writing. `gemm=` says that they write nothing
+    #[arg(long, value_name = "KERNEL=N,...")]
+    writes: Vec<KernelUse>,
+}
+
+impl KernelUses {
+    pub const fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty()
+    }
+
+    /// Adds to a trace what is said here.
+    fn state(&self, trace: &mut Trace) -> Result<(), Failure> {
+        let reads = self.reads.iter().map(|stated| (PointerAccess::Read, stated));
+        let writes = self.writes.iter().map(|stated| (PointerAccess::Write, stated));
+        for (access, stated) in reads.chain(writes) {
+            trace.state_use(access, stated.clone()).map_err(|error| {
+                let help = match &error {
+                    KernelUseError::NoPointers => "record the program with `hallway record`".into(),
+                    KernelUseError::NoKernel { known, .. } => {
+                        let shown: Vec<&str> = known.iter().map(String::as_str).take(8).collect();
+                        format!("kernels here: `{}`", shown.join("`, `"))
+                    }
+                    KernelUseError::Beyond { .. } => "pointers are counted from 0".into(),
+                };
+                Failure::refused(format!("--{access}s: {error}"), help)
+            })?;
+        }
+        Ok(())
+    }
 }
 
 /// The name of a scenario that comes from a file.
@@ -46,7 +89,7 @@ pub(super) fn without_recorder(trace: &Trace, pass: Option<&Pass>) -> Spelling {
 
 /// A trace's usual pass as a scenario.
 pub(super) fn source(path: &Path) -> Result<(Source, Workload), Failure> {
-    let trace = with_calls(path)?;
+    let trace = with_calls(path, &KernelUses::default())?;
     let pass = trace.pass();
     let spelled = spelled(
         &trace,

@@ -86,8 +86,8 @@ impl Definition for ByChunk {
                  then those of the next."
             }
             Issue::BreadthFirst => {
-                "Calls are issued breadth-first: the copies in of all chunks, then all kernels, \
-                 then all copies out."
+                "Calls are issued breadth-first: all copies in, then all kernels, then all copies \
+                 out."
             }
         };
         vec![chunks_in_words(self.chunks), dealt, order.to_owned()]

@@ -92,7 +92,7 @@ pub(super) fn misses<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Pairs>
     let is_right = |(footprint, share): (f64, f64)| {
         (0.0..1e18).contains(&footprint) && (0.0..=1.0).contains(&share)
     };
-    pairs(from, is_right, "a number of bytes (increasing) and a share of misses (from 0 to 1)")
+    pairs(from, is_right, "a number of bytes (increasing) and a miss rate (from 0 to 1)")
 }
 
 /// Pairs of a share of cases and the factor that these stay below.

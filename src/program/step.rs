@@ -245,7 +245,7 @@ impl OwnStep {
         let (has, wants) = ([self.reads.len(), self.writes.len()], [2, 1]);
         if has != wants {
             return Some(format!(
-                "a product with {} factors and {} results; it takes 2 factors and has 1 result",
+                "a product that reads {} matrices and writes {}; it must read 2 and write 1",
                 has[0], has[1]
             ));
         }
@@ -261,7 +261,7 @@ impl OwnStep {
         });
         let overlaps = || self.reads.iter().any(|read| read.overlaps(&self.writes[0]));
         misfit.or_else(|| {
-            overlaps().then(|| "a product whose result overlaps with one of its factors".to_owned())
+            overlaps().then(|| "a product whose result overlaps one of its inputs".to_owned())
         })
     }
 }

@@ -128,7 +128,7 @@ impl AdviceReport {
         let more = if details { "" } else { " Details, with code: `--details`." };
         let proof = match self.advice.today_measured_ns {
             Some(_) => "",
-            None => " To run them on this machine's GPU: `--verify`.",
+            None => " `--verify` runs the changes on this machine's GPU.",
         };
         format!(
             "\nPredicted for {}, each change on its own. Ranges come from {} draws.\
@@ -321,7 +321,7 @@ fn places(change: &Change) -> String {
         let bytes = place.bytes.map_or_else(String::new, |bytes| format!(" of {bytes}"));
         let calls = match place.times {
             1 => format!("call {}", place.call),
-            times => format!("{times} calls, the first is call {}", place.call),
+            times => format!("{times} calls, starting with call {}", place.call),
         };
         format!("`{}`{memory}{bytes} ({calls})", place.function)
     });

@@ -113,7 +113,7 @@ fn both_ways(profile: &Profile) -> impl Iterator<Item = String> {
 fn interference(found: &Interference) -> String {
     let Interference { direction, load, copy_slowdown, load_slowdown, .. } = found;
     format!(
-        "Alongside {}, {direction} copies take {} times as long; the other work takes {} times as \
+        "Alongside {}, {direction} copies take {} times as long; in turn, these take {} times as \
          long.\n",
         load.name(),
         times(*copy_slowdown),
@@ -249,6 +249,6 @@ const fn coding(link: PcieLink) -> &'static str {
 fn beside(profile: &Profile, alone: [Bandwidth; 2]) -> Option<[String; 4]> {
     let [down, up] = Direction::BOTH.map(|direction| profile.shared(direction).ok());
     let rates = [alone[0].slowed(down?.per_byte_ns), alone[1].slowed(up?.per_byte_ns)];
-    let why = "requests and acknowledgements of the other direction";
+    let why = "requests and acknowledgements for the other direction";
     Some(row("both directions at once", rates.map(|rate| rate.to_string()), why))
 }

@@ -242,9 +242,7 @@ impl Evaluation {
         let context = if_known(self.context_ns, |time| {
             let how = match self.context_in_new_process {
                 true => "measured in new processes",
-                false => {
-                    "measured alongside an existing context, so it takes longer in a new process"
-                }
+                false => "measured while another context existed; in a new process it takes longer",
             };
             format!("Process  a new one pays {time} for a CUDA context ({how})\n")
         });
@@ -305,7 +303,7 @@ pub(super) fn ranges(draws: usize, trials: usize, model_error: Option<f64>) -> S
         Some(error) => {
             format!(", widened by {}: no plan has been run on this machine", percent(error))
         }
-        None => ": no plan has been run on this machine, so they are too narrow".to_owned(),
+        None => "; no plan has been run on this machine, so they are too narrow".to_owned(),
     };
     format!("Ranges   the middle 90% of {}{widened}", plural(draws as u64, "simulated draw"))
 }

@@ -159,7 +159,7 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
     let change = match gains {
         GAINS.. => format!(
             "Change: pin the host memory (`pin_memory()` and `non_blocking=True`, or \
-             `cudaHostAlloc`). That would take {after} instead of {before}"
+             `cudaHostAlloc`). A pass would then take {after} instead of {before}"
         ),
         _ => format!("Pinned memory would gain nothing: {after} instead of {before}"),
     };
@@ -207,8 +207,8 @@ pub fn replayed(replay: &Replay) -> String {
     let Replay { recorded, simulated, .. } = replay;
     let starts = replay.starts.map_or_else(String::new, |off| {
         format!(
-            "; half of all operations start within {} of the trace's \
-             length of their recorded times",
+            "; half of all operations start within {} of the trace's length from their recorded \
+             times",
             fine_percent(off)
         )
     });

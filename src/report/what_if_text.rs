@@ -67,8 +67,8 @@ impl Assessment {
         let [least, most] = SEARCHED;
         let ends = format!(
             "`sure`: the probability that the side predicted to be faster in one run is faster. \
-             `break-even`: the factor below or above which the other side is faster in one run, \
-             from 1/{}x to {most}x.",
+             `break-even`: the factor below or above which the other side is faster in one run \
+             (searched from 1/{}x to {most}x).",
             1.0 / least
         );
         Some(if has_sides { text + &folded(&ends, width) } else { text })

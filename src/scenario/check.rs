@@ -292,7 +292,7 @@ fn calls(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
     let too_many = |span, chunks: u64| {
         let calls = workload.calls(chunks);
         let help = format!(
-            "reduce `iterations`, `batches` or `chunks`: the limit is {MOST} calls, and each piece \
+            "reduce `iterations`, `batches` or `chunks`: the limit is {MOST} calls, and each chunk \
              takes 3 calls plus its launches; smaller numbers give the same answer"
         );
         let message = format!("a plan would have {calls} calls, too many to simulate");

@@ -71,8 +71,10 @@ impl Scope<'_> {
                 continue;
             }
             if task.reads_whole(input) || !is_map {
-                let problem =
-                    format!("is only a part, but task `{}` uses the whole buffer", task.name);
+                let problem = format!(
+                    "covers only a part of the buffer, but task `{}` uses all of it",
+                    task.name
+                );
                 return Err(self.wrong(*lacking, &problem, "remove `needed`"));
             }
             let narrowed = |range| narrowed(range, &task.kernel, task.halo(), length);

@@ -146,7 +146,8 @@ impl Needed {
             return wrong(raw.span(), "rows overlap", message, help);
         }
         if most.is_none_or(|most| rows > most) {
-            let message = format!("goes beyond the {elements} elements, with `rows` of {rows}");
+            let message =
+                format!("with {rows} `rows`, it ends beyond the buffer's {elements} elements");
             return wrong(raw.span(), "too many", message, "write fewer `rows` or `elements`");
         }
         Ok(match row == pitch {

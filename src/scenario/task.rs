@@ -286,7 +286,7 @@ fn in_place_where_possible(raw: &RawTask, task: &Task, kernel: Kernel) -> Result
     if kernel.works_in_place() || !task.reads.contains(&task.output()) {
         return Ok(());
     }
-    let message = format!("task `{}` reads and `writes` the same buffer", raw.name);
+    let message = format!("task `{}` reads and writes the same buffer", raw.name);
     let label = format!("kernel `{kernel}` cannot work in place");
     Err(Fault::new(message, raw.writes.span(), label, "write to another buffer")
         .and(raw.reads.span(), "read here"))

@@ -86,6 +86,7 @@ pub(super) fn join(
         work,
         ranges: ranges.collect(),
         empty_kernel: None,
+        stated_uses: Vec::new(),
         defects,
     })
 }

@@ -9,6 +9,7 @@ mod draft;
 mod error;
 mod functions;
 mod join;
+mod kernel_use;
 mod kineto;
 mod limited;
 mod names;
@@ -27,6 +28,7 @@ mod unchanged;
 mod value;
 
 pub use error::TraceError;
+pub use kernel_use::{KernelUse, KernelUseError, PointerAccess};
 pub use overlap::{Account, CopySite, Gap, Gaps, Reason};
 pub use pass::Pass;
 pub use races::{EarlyChange, Race};

@@ -5,10 +5,10 @@
 //! Calls of several threads count as ordered in time, since a trace does not say how threads wait
 //! for each other. A recording has addresses: copies say which bytes they use, and a kernel uses at
 //! least the byte that each of its pointers points to. Whether it reads or writes there is not
-//! known. So a kernel and a copy that writes are certain to conflict; with a copy that only reads,
+//! known unless the user says so. So a kernel and a copy that writes are certain to conflict; with a copy that only reads,
 //! it depends on the kernel.
 
-use super::{CallKind, StreamKey, Trace, WorkKind};
+use super::{CallKind, PointerAccess, StreamKey, Trace, WorkKind};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -215,7 +215,10 @@ impl<'t> Walk<'t> {
                 vec![(range(*target, bytes), Some(true))]
             }
             (CallKind::Launch { pointers, .. }, WorkKind::Kernel { .. }) => {
-                pointers.iter().map(|&pointer| (range(pointer, 1), None)).collect()
+                let work = &self.trace.work[position];
+                let writes = |at| self.trace.stated_use(work, at, PointerAccess::Write);
+                let used = pointers.iter().enumerate();
+                used.map(|(at, &pointer)| (range(pointer, 1), writes(at))).collect()
             }
             _ => Vec::new(),
         }

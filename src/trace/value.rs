@@ -1,5 +1,6 @@
 //! The value that every importer makes.
 
+use super::{KernelUse, PointerAccess};
 use crate::machine::Direction;
 use crate::units::{Bytes, Instant, Span, words};
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub struct Trace {
     /// The time that the tool shows for a kernel that does nothing, if it measured one. Every
     /// kernel's time has it.
     pub empty_kernel: Option<Span>,
+    /// What the user says of kernels' pointers; the last statement counts.
+    pub stated_uses: Vec<(PointerAccess, KernelUse)>,
     /// What was wrong with the file, and how often.
     pub defects: BTreeMap<Defect, usize>,
 }

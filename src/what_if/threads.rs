@@ -63,7 +63,7 @@ pub(super) fn scale(varied: &mut Varied, factor: f64) -> Result<(), String> {
     let has_command = own.any(|kernel| matches!(kernel.cpu, CpuSide::Command(_)));
     varied.assume(
         "Work on all threads follows Amdahl's law, fitted to the times on one thread and on all. \
-         If threads share cores, the last ones add less.",
+         If threads share cores, additional ones gain less.",
     );
     if has_command {
         varied.assume("The scenario's CPU commands take as long as before.");

@@ -39,6 +39,7 @@ impl Story {
             work: Vec::new(),
             ranges: Vec::new(),
             empty_kernel: None,
+            stated_uses: Vec::new(),
             defects: BTreeMap::new(),
         };
         Self { trace, now: 0 }

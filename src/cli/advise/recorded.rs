@@ -3,7 +3,7 @@
 use super::Asked;
 use crate::advise::Subject;
 use crate::cli::Failure;
-use crate::cli::imported::{stem, ways, with_calls, without_recorder};
+use crate::cli::imported::{KernelUses, stem, ways, with_calls, without_recorder};
 use crate::program::Program;
 use crate::scenario::Workload;
 use crate::trace::{Spelled, SpelledPart, Trace};
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The usual pass of a trace's loop, or all of it.
-pub(super) fn of_trace(path: &Path) -> Result<Asked, Failure> {
-    let trace = with_calls(path)?;
+pub(super) fn of_trace(path: &Path, uses: &KernelUses) -> Result<Asked, Failure> {
+    let trace = with_calls(path, uses)?;
     let pass = trace.pass();
     let name = stem(path);
     let how = without_recorder(&trace, pass.as_ref());

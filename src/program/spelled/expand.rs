@@ -164,7 +164,7 @@ fn fault_of(hazard: Hazard, place: &dyn Fn(usize) -> Range<usize>) -> Fault {
                 Shared::Stream(_) => "stream",
                 Shared::Event(_) => "event",
             };
-            let message = format!("two host threads use the same {what} in undefined order");
+            let message = format!("two host threads use the same {what} in no defined order");
             let help = "have the second call's thread wait with `synchronize_thread` after the \
                         first call";
             Fault::new(message, place(second), "the second", help).and(place(first), "the first")

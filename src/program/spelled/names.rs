@@ -124,10 +124,11 @@ pub(super) fn text(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// Says which names there are, in a fix for one that there is not.
-pub(super) fn known<'n>(before: &str, names: impl Iterator<Item = &'n str>) -> String {
+/// Lists the names that exist, as the fix for one that does not; `kind` says in the plural what they
+/// name.
+pub(super) fn known<'n>(kind: &str, names: impl Iterator<Item = &'n str>) -> String {
     match in_backquotes(names.take(8)) {
-        none if none.is_empty() => "there are none".to_owned(),
-        names => format!("{before}{names}"),
+        none if none.is_empty() => format!("there are no {kind} here"),
+        names => format!("{kind} here: {names}"),
     }
 }

@@ -195,7 +195,7 @@ impl Scope {
         self.named(&name).ok_or_else(|| {
             let message = format!("no earlier call uses a stream `{name}`");
             let names = self.stream_names.iter().flatten().map(String::as_str);
-            part.fault(message, "unknown stream", known("known names: ", names))
+            part.fault(message, "unknown stream", known("streams", names))
         })
     }
 
@@ -257,7 +257,7 @@ impl Scope {
                 self.events.iter().map(|(name, id)| (id, name.as_str())).collect();
             known_so_far.sort_unstable();
             let events = known_so_far.into_iter().map(|(_, name)| name);
-            part.fault(message, "unknown event", known("recorded events: ", events))
+            part.fault(message, "unknown event", known("recorded events", events))
         })
     }
 
@@ -323,7 +323,7 @@ impl Scope {
             let own = self.allocations.iter().filter(|one| one.holds.is_none());
             let own = own.map(|one| one.name.as_str());
             let all = self.buffers.iter().map(|buffer| buffer.name.as_str()).chain(own);
-            return Err(part.fault(message, "unknown memory", known("known names: ", all)));
+            return Err(part.fault(message, "unknown memory", known("names of memory", all)));
         };
         let NamedBuffer { name, bytes, place } = self.buffers[at].clone();
         let Some(place) = place else {

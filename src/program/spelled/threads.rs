@@ -71,7 +71,7 @@ impl HostThreads {
         let name = filled_in(part, indices)?;
         let Some(thread) = self.named(&name) else {
             let message = format!("no earlier call is made by a thread `{name}`");
-            let help = known("known threads: ", self.names.iter().map(String::as_str));
+            let help = known("threads", self.names.iter().map(String::as_str));
             return Err(part.fault(message, "unknown thread", help));
         };
         if thread == self.making {

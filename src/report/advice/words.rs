@@ -135,7 +135,7 @@ fn cause(remedy: Remedy, of: &Breakdown) -> String {
         Remedy::DeferWaits | Remedy::KeepMemory | Remedy::Graph | Remedy::Gather => {
             match idle_ns.nanos_f64() > 0.5 * all.nanos_f64() {
                 true => "the host's own work takes most of the pass".to_owned(),
-                false => format!("the GPU is idle for only {} of the pass", share(idle_ns)),
+                false => format!("the GPU is idle for {} of the pass", share(idle_ns)),
             }
         }
     }

@@ -34,7 +34,7 @@ const PARTS: [&str; 7] = [
 fn divided(program: &Program, timeline: &Timeline) -> String {
     let parts = parts_of_critical_path(program, timeline);
     let pass = timeline.makespan;
-    format!("A run takes {pass}, ignoring scatter. Along its critical path: {parts}.")
+    format!("A run takes {pass} without scatter. Along its critical path: {parts}.")
 }
 
 /// The parts of the critical path. Together they take as long as the pass.
@@ -181,6 +181,6 @@ pub fn call_times(program: &Program, timeline: &Timeline) -> Vec<[Option<Span>; 
 }
 
 /// What the columns mean.
-pub(super) const LEGEND: &str = "Predicted times from the start of the run, ignoring scatter. The \
+pub(super) const LEGEND: &str = "Predicted times from the start of the run, without scatter. The \
                                  host is in a call from `begins` to\n`returns`; the device works \
                                  on it from `starts` to `done`.\n\n";

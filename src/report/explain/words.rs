@@ -21,7 +21,7 @@ pub(super) fn what_it_does(workload: &Workload, plan: &Plan) -> Vec<String> {
     }
     if plan.strategy.is_some_and(|strategy| strategy.graph) {
         sentences.push(
-            "All of this is captured once as a CUDA graph, in the set-up. Each run launches the \
+            "All of this is captured once as a CUDA graph, during set-up. Each run launches the \
              graph with one call."
                 .to_owned(),
         );

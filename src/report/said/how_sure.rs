@@ -47,7 +47,7 @@ fn off_alike(compared: &Comparison, certainty: &Certainty) -> &'static str {
     if !overlap || !is_sure || certainty.same_kernels <= MOST {
         return "";
     }
-    "; their ranges overlap but move together, because both run the same kernels"
+    "; their ranges overlap, but both run the same kernels: if one takes longer, so does the other"
 }
 
 /// A share that is most of a time.

@@ -19,7 +19,7 @@ words! {
         Blocking = "the call waits for the copy",
         HostWaited = "the host waited for it before launching anything else",
         NeedsData = "the next kernel uses its data",
-        SameStream = "the next kernel is behind it in its stream",
+        SameStream = "the next kernel is queued behind it in the same stream",
         DefaultStream = "it is in the default stream, which the next kernel's stream waits for",
         Event = "the next kernel's stream waited for it",
         OtherCopy = "the next kernel was waiting for another copy",

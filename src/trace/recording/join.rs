@@ -274,6 +274,7 @@ impl Joined {
             work: work.collect(),
             ranges: ranges.collect(),
             empty_kernel: self.empty_kernel,
+            stated_uses: Vec::new(),
             defects: self.defects,
         }
     }

@@ -21,7 +21,7 @@ use self::blocks::Blocks;
 use self::kernels::Kernels;
 use self::memory::Memory;
 use self::naming::{CAPTURED, Streams, Threads};
-use super::{CallKind, StreamKey, Trace, WorkKind};
+use super::{CallKind, PointerAccess, StreamKey, Trace, WorkKind};
 use crate::units::{Bytes, Instant, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -291,8 +291,8 @@ impl<'t> Writer<'t> {
         let line = match &work.kind {
             WorkKind::Kernel { .. } => {
                 let (name, elements) = self.kernels.launched(work);
-                let used = self.used_by(work);
-                let uses = format!("reads = [{used}], writes = [{used}]");
+                let [reads, writes] = PointerAccess::ALL.map(|access| self.used_by(work, access));
+                let uses = format!("reads = [{reads}], writes = [{writes}]");
                 format!("launch = \"{name}\", {uses}, elements = {elements}")
             }
             WorkKind::Copy { from, to, bytes: Some(bytes) } if *bytes > Bytes::ZERO => {

@@ -3,9 +3,10 @@
 use super::Writer;
 use super::blocks::{Space, space};
 use super::spelling::SpelledMemory;
-use crate::trace::{CallKind, CopyPlaces, DeviceWork, MemoryKind, StreamKey, WorkKind};
+use crate::trace::{
+    CallKind, CopyPlaces, DeviceWork, MemoryKind, PointerAccess, StreamKey, WorkKind,
+};
 use crate::units::Bytes;
-use std::collections::BTreeSet;
 
 impl Writer<'_> {
     /// Whether a copy goes to memory on the host that nobody had touched.
@@ -42,14 +43,20 @@ impl Writer<'_> {
         }
     }
 
-    /// The blocks that a kernel's pointers point into, as a list.
-    pub(super) fn used_by(&mut self, work: &DeviceWork) -> String {
-        let call = work.call.map(|at| &self.trace.calls[at].kind);
-        let Some(CallKind::Launch { pointers, .. }) = call else { return String::new() };
+    /// The blocks that a kernel's pointers point into and that it may access in a way, as a list in
+    /// the order of the pointers.
+    pub(super) fn used_by(&mut self, work: &DeviceWork, access: PointerAccess) -> String {
         let device = Space::Device(self.stream(work.stream).device);
-        let used = pointers.iter().filter_map(|&one| self.blocks.whole(device, one));
-        let used: BTreeSet<String> = used.map(|name| format!("\"{name}\"")).collect();
-        used.into_iter().collect::<Vec<_>>().join(", ")
+        let trace = self.trace;
+        let mut used: Vec<String> = Vec::new();
+        for (at, &pointer) in trace.pointers(work).iter().enumerate() {
+            if trace.stated_use(work, at, access) == Some(false) {
+                continue;
+            }
+            let name = self.blocks.whole(device, pointer).map(|name| format!("\"{name}\""));
+            used.extend(name.filter(|name| !used.contains(name)));
+        }
+        used.join(", ")
     }
 
     /// What a memset clears, by its address.

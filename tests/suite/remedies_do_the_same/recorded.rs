@@ -32,7 +32,9 @@ fn looping(digests: &[u64]) -> Trace {
     let origin = Origin { tool: "a test", version: None, part: None };
     let (gpus, defects) = (Vec::new(), BTreeMap::new());
     let empty_kernel = None;
-    let mut trace = Trace { origin, gpus, threads, calls, work, ranges, empty_kernel, defects };
+    let stated_uses = Vec::new();
+    let mut trace =
+        Trace { origin, gpus, threads, calls, work, ranges, empty_kernel, stated_uses, defects };
     let mut now = 0;
     for &digest in digests {
         let copy = |from, to, digest| {
