@@ -19,20 +19,20 @@ words! {
         NoRunOfCopies = "there are no consecutive small copies",
         AllIsRead = "every copied byte is used, as far as is known",
         FewResults = "a pass has fewer than two small copies to the host",
-        NotUsedOnce = "no copy from or to pinned memory is used by exactly one \
-                       kernel whose code is known",
+        NotUsedOnce = "no copy to or from pinned memory is used by exactly one kernel whose code \
+                       is known",
         NoManagedMemory = "the program uses no managed memory",
-        PagesAreThere = "managed memory is not used by the host and by kernels in turn",
+        PagesAreThere = "managed memory is not used alternately by the host and by kernels",
         NoUpload = "nothing is copied to the GPU",
         NoDownload = "nothing is copied to the host",
         NoKernel = "there is no kernel to overlap with",
-        StillRead = "kernels read earlier contents of that memory, so a second buffer cannot \
-                     replace it",
+        StillRead = "kernels read what earlier passes left in the buffer, so a second buffer \
+                     cannot replace it",
         NotCut = "the kernels are not known to be splittable",
         NoSequence = "no stream has a copy to the GPU followed by kernels and a copy back",
         NoRunOfLaunches = "there are no consecutive calls that a graph can contain",
         SeveralThreads = "several host threads make calls",
-        SeveralGpus = "it uses several GPUs",
+        SeveralGpus = "the program uses several GPUs",
         HasGraphs = "some calls are already in graphs",
         TooLong = "the program is too long to analyse",
         NotProved = "the rewritten program could not be proved equivalent",

@@ -76,20 +76,22 @@ words! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Condition {
-        SameMemory = "each pass uses the same host memory, so that it is pinned once",
+        SameMemory = "each pass uses the same host memory, so that it needs to be pinned only \
+                      once",
         SourceKept = "the host does not refill the source before its copy is done",
         ReadLater = "the host does not read the results before the end of the pass",
         PassesOverlap = "the host starts the next pass before it has the results of this one",
         NextIsReady = "the host has the next data ready one step earlier",
         Unchanged = "the bytes do not change from pass to pass",
-        OnlyRead = "kernels only read it (its bytes were the same in all recorded passes)",
+        OnlyRead = "kernels do not write to the memory (its bytes were the same in all recorded \
+                    passes)",
         KernelsOnlyReadUploads = "kernels do not write to memory that the pass copies to the GPU \
                                   (`--writes` can say what a kernel writes)",
         NobodyReads = "nothing on the host reads the bytes",
         OnlyIssues = "the host does nothing between these calls but prepare the next one",
         KernelsUsePointers = "kernels access only memory whose pointers are passed to them",
         KernelsUseAll = "kernels use only memory that belongs to their own stream (the trace \
-                         does not say which)",
+                         does not say which memory they use)",
     }
 }
 

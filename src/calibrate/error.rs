@@ -31,7 +31,7 @@ pub enum CalibrateError {
 
 /// The measurements do not follow this schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("measurement {number} is not the next one of this calibration")]
+#[error("measurement {number} is not the next one in this calibration")]
 pub struct OtherSchedule {
     /// The first measurement that differs, counted from 1.
     pub number: usize,

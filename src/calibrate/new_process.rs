@@ -110,7 +110,7 @@ impl NewProcess {
                 }
                 Err(error) => {
                     let _ = child.kill();
-                    return Err(format!("cannot be waited for: {error}"));
+                    return Err(format!("could not be waited for: {error}"));
                 }
             }
         }

@@ -221,7 +221,7 @@ fn asked(path: &Path, program: Option<&str>, uses: &KernelUses) -> Result<Asked,
         if program.is_some() {
             return Err(Failure::refused(
                 format!(
-                    "--program chooses a program of a scenario, but {} is a trace",
+                    "--program chooses a program from a scenario, but {} is a trace",
                     path.display()
                 ),
                 "leave out --program",

@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &CompareArguments) -> Result<Outcome, Failure> {
     let (most, width) = (if arguments.all { usize::MAX } else { SHOWN }, width(None, None));
     let mut text = report::agreement(&found, most, width);
     for difference in before.machine.differences(&now.machine) {
-        text += &format!("Differs from before: {difference}\n");
+        text += &format!("Changed since the first calibration: {difference}\n");
     }
     deliver(&report::folded(&text, width), None)?;
     let is_same = found.share().is_some_and(|share| share >= SAME);

@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<Outcome, Failure> {
             gpus
         }
         Err(error) => {
-            let cost = "calibrate and verify do not run; evaluate works";
+            let cost = "calibrate and verify will not run; evaluate works";
             let fix = "install or free a GPU";
             findings.push(Finding::missing("GPU", error.to_string(), cost, fix));
             Vec::new()
@@ -58,11 +58,11 @@ fn library(library: CudaLibrary) -> Finding {
     let name = library.name();
     let (cost, fix) = match library {
         CudaLibrary::Driver => (
-            "nothing runs on the GPU: calibrate and verify do not run; evaluate works",
+            "nothing runs on the GPU: calibrate and verify will not run; evaluate works",
             "install the NVIDIA driver, version 525 or later",
         ),
         CudaLibrary::Nvrtc => (
-            "kernels cannot be compiled: calibrate and verify do not run",
+            "kernels cannot be compiled: calibrate and verify will not run",
             "install libnvrtc from the CUDA toolkit, or add its folder to LD_LIBRARY_PATH",
         ),
         CudaLibrary::Cublas => (
@@ -141,7 +141,7 @@ fn memory() -> Finding {
         Some(has) if has < HOST_MEMORY => Finding::missing(
             WHAT,
             format!("{has} available, within the limits of the container or batch system"),
-            "a calibration needs 5 GiB and does not run",
+            "a calibration needs 5 GiB, so it will not run",
             "free memory, or raise the limit",
         ),
         Some(has) => Finding::ok(WHAT, format!("{has} available")),
@@ -172,7 +172,7 @@ fn numa(gpus: &[GpuFound]) -> Finding {
     let nodes = host::count_numa_nodes();
     let here = host::nodes_of_process();
     let listed = |nodes: &BTreeSet<usize>| nodes.iter().map(usize::to_string).collect::<Vec<_>>();
-    let may_run = format!("{nodes}; this process may run on node {}", listed(&here).join(", "));
+    let may_run = format!("{nodes}; this process may run on node(s) {}", listed(&here).join(", "));
     let far = gpus.iter().find_map(|gpu| {
         let near = host::numbers(gpu.numa_nodes.as_deref()?);
         here.iter().any(|node| !near.contains(node)).then_some((gpu.index, near))
@@ -182,7 +182,7 @@ fn numa(gpus: &[GpuFound]) -> Finding {
             let near = listed(&near).join(",");
             Finding::attention(
                 WHAT,
-                format!("{may_run}; GPU {gpu} is attached to {near}"),
+                format!("{may_run}; GPU {gpu} is attached to node {near}"),
                 "copies are slower if memory is on a node far from the GPU",
                 &format!("numactl --cpunodebind={near} --membind={near} hallway ..."),
             )

@@ -26,7 +26,7 @@ pub(super) fn with_calls(path: &Path, uses: &KernelUses) -> Result<Trace, Failur
         return uses.state(&mut trace).map(|()| trace);
     }
     Err(Failure::refused(
-        format!("{} has no host calls, which a program consists of", path.display()),
+        format!("{} has no host calls, and a program consists of host calls", path.display()),
         "record the program again with its calls: `hallway record` without --device-only, and \
          with no other profiler in the process",
     ))

@@ -29,7 +29,9 @@ pub(super) struct NewProcessArguments {
 /// # Errors
 /// Why that cannot be measured, in words.
 pub(super) fn measured(gpu: usize, extent: CalibrationExtent) -> Result<Vec<Measurement>, String> {
-    let program = std::env::current_exe().map_err(|error| format!("has no file: {error}"))?;
+    let program = std::env::current_exe().map_err(|error| {
+        format!("cannot be started, because the path of this program is unknown: {error}")
+    })?;
     let arguments = [MEASURE.into(), "--gpu".into(), gpu.to_string().into()];
     let process = NewProcess { program, arguments: arguments.to_vec(), patience: PATIENCE };
     first_uses(&process, if extent == CalibrationExtent::Quick { 2 } else { 5 })

@@ -181,7 +181,7 @@ fn measure_kernels(
                 Err(RecvTimeoutError::Timeout) => Failure::told(
                     ProblemKind::Machine,
                     format!("{} did not finish within {} s", job.name(), timeout.as_secs()),
-                    "look for an endless loop, launch less work, or raise --timeout",
+                    "look for an infinite loop, launch less work, or raise --timeout",
                 ),
                 Err(RecvTimeoutError::Disconnected) => {
                     failed(job, &format!("its process died: {}", child.last_words()))

@@ -81,7 +81,7 @@ impl LoadedProfile {
         if found != name {
             return Err(Failure::refused(
                 format!("{} contains runs of `{found}`, not of `{name}`", path.display()),
-                "move the file and run `hallway verify` on the profile's machine",
+                "move the file out of the way and run `hallway verify` on the profile's machine",
             ));
         }
         // Runs can only be compared with the profile of the calibration that they belong to.

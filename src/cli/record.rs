@@ -169,7 +169,7 @@ fn tell_notes(process: &RecordedProcess) {
         let meaning = match note {
             Note::NoCupti | Note::Forbidden => "not recorded",
             Note::Taken | Note::DeviceOnly => {
-                "only the GPU's work was recorded, without calls and addresses"
+                "only the GPU's work was recorded, without calls or addresses"
             }
             Note::Failed => "recording ended early",
             Note::Partly => "partly recorded",

@@ -185,7 +185,7 @@ impl Subject {
                      iterates over a buffer of fixed size, or one of your own kernels cannot be \
                      split"
                 ),
-                "sweep the `elements` of a single buffer by its path, or another number",
+                "sweep the `elements` of a single buffer (give its path), or sweep another number",
             ),
         })
     }
@@ -277,7 +277,7 @@ fn found(source: &Source, workload: &Workload, asked: &str) -> Result<Key, Failu
         let called = files::in_backquotes(called);
         Failure::refused(
             format!("`{asked}` is ambiguous in the scenario `{name}`: it matches {called}"),
-            "write a longer part of its path",
+            "give more of its path",
         )
     })
 }

@@ -24,8 +24,8 @@ use std::path::PathBuf;
 /// Shown below the arguments.
 const BELOW: &str = "\
 All plans are predicted before the first one runs. A digest of the profile, the plans and the
-predictions is printed on standard error. Plans run in random order, once per round. If the chosen
-plan was not the fastest one, both then run three more times, in alternation. Regret (how much
+predictions is printed to standard error. Plans run in random order, once per round. If the chosen
+plan was not the fastest one, both then run three more times, alternating. Regret (how much
 slower the chosen plan ran than the fastest one) is computed from these extra runs.
 
 A summary of the errors is saved to scores.json next to the profile, unless an earlier `verify`

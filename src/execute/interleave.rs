@@ -73,7 +73,10 @@ fn memory_before(program: &Program, before: &Contents) -> Vec<Vec<f32>> {
 
 /// Memory that ends up otherwise in another order of the plan's calls.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("element {element} of `{allocation}` depends on the order of calls that nothing orders")]
+#[error(
+    "element {element} of `{allocation}` depends on the order of calls, but nothing \
+         determines that order"
+)]
 pub struct OrderMatters {
     pub allocation: String,
     pub element: usize,

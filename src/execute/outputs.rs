@@ -47,7 +47,10 @@ fn only_predicted(program: &Program) -> Option<String> {
             Some(format!("launches `{name}`, but the scenario has only its cost, not its code"))
         }
         None if threads == 1 => None,
-        None => Some(format!("uses {threads} host threads, but hallway runs programs with one")),
+        None => Some(format!(
+            "uses {threads} host threads, but hallway only runs programs with \
+                              one"
+        )),
     }
 }
 

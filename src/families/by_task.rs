@@ -52,11 +52,11 @@ impl Definition for ByTask {
     fn in_words(&self, _: &Workload) -> Vec<String> {
         let over = match self.devices {
             1 => String::new(),
-            devices => format!(" over {devices} GPUs"),
+            devices => format!(" across {devices} GPUs"),
         };
         let with = match (self.with_cpu, self.devices) {
             (false, _) => "",
-            (true, 1) => " over the GPU and the CPU",
+            (true, 1) => " across the GPU and the CPU",
             (true, _) => " and the CPU",
         };
         let order = format!(

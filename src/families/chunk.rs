@@ -35,7 +35,7 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
     }
     let grain = workload.grain();
     if length.is_some_and(|length| chunks > length / grain) {
-        let rows = if grain == 1 { String::new() } else { format!(", in rows of {grain}") };
+        let rows = if grain == 1 { String::new() } else { format!(", in rows of {grain},") };
         return Err(format!("a batch has too few elements{rows} for {chunks} chunks"));
     }
     // The length of each buffer that is cut.

@@ -107,7 +107,7 @@ impl Definition for ZeroCopy {
 fn refuse(workload: &Workload, is_mapped: impl Fn(BufferId) -> bool) -> Result<(), String> {
     let mut mapped = workload.buffer_ids().filter(|&id| is_mapped(id)).peekable();
     if mapped.peek().is_none() {
-        return Err("no host buffer is only read or only written by kernels".to_owned());
+        return Err("no host buffer is read-only or write-only for kernels".to_owned());
     }
     refuse_fresh(workload, &is_mapped)?;
     let writer = |id| workload.writer_of(id).map(|task| workload.task(task));

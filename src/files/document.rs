@@ -81,7 +81,7 @@ impl Spanned<i64> {
             return Ok(value as u64);
         };
         let help = match most {
-            i64::MAX => format!("write a whole number of {least} or more"),
+            i64::MAX => format!("write a whole number, {least} or more"),
             _ => format!("write a whole number from {least} to {most}"),
         };
         let message = format!("{what} is {value}, but must be {limit}");

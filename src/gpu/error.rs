@@ -16,7 +16,7 @@ pub enum GpuError {
     NoDevice,
     #[error("there is no GPU {wanted}: GPUs are numbered from 0, and the machine has {count}")]
     NoSuchDevice { wanted: usize, count: usize },
-    #[error("this needs {wanted} GPUs, but only {count} are visible")]
+    #[error("this needs {wanted} GPUs, but the number of visible GPUs is {count}")]
     TooFewDevices { wanted: usize, count: usize },
     #[error(
         "NVRTC was not found: install libnvrtc from the CUDA toolkit or set LD_LIBRARY_PATH; \

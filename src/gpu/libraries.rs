@@ -21,7 +21,8 @@ pub(super) fn check(call: &'static str, status: c_int) -> GpuResult {
 
 /// Converts a count to the libraries' 32-bit integers.
 fn int(call: &'static str, count: u64) -> GpuResult<c_int> {
-    let too_many = |_| GpuError::Call { call, name: format!("{count} exceeds its 32-bit counts") };
+    let name = format!("{count} does not fit in its 32-bit arguments");
+    let too_many = |_| GpuError::Call { call, name };
     c_int::try_from(count).map_err(too_many)
 }
 

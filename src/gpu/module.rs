@@ -108,7 +108,7 @@ impl Source<'_> {
 
     fn compiled_by_nvrtc(&self, architecture: u32) -> Result<(Vec<u8>, String), String> {
         let c_string =
-            |text: &str| CString::new(text).map_err(|_| "it contains a zero byte".to_owned());
+            |text: &str| CString::new(text).map_err(|_| "it contains a NUL byte".to_owned());
         let (source, file) = (c_string(self.text)?, c_string(self.file)?);
         let entry = self.entry.map(c_string).transpose()?;
         let of = |which: fn(&(String, String)) -> &String| {
@@ -207,6 +207,6 @@ unsafe fn log_of(program: nvrtc_sys::nvrtcProgram) -> String {
     match unsafe { nvrtc::get_program_log(program) } {
         // SAFETY: NVRTC terminates the log with a zero.
         Ok(log) => unsafe { CStr::from_ptr(log.as_ptr()) }.to_string_lossy().into_owned(),
-        Err(_) => "NVRTC gave no log".to_owned(),
+        Err(_) => "NVRTC produced no log".to_owned(),
     }
 }

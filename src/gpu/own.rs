@@ -35,7 +35,7 @@ impl OwnFunction {
             }
             Image::Ptx(text) => {
                 let text = CString::new(text.as_str());
-                let text = text.map_err(|_| failed("it contains a zero byte".to_owned()))?;
+                let text = text.map_err(|_| failed("it contains a NUL byte".to_owned()))?;
                 (text.into_bytes_with_nul(), code.entry.clone())
             }
             Image::Cubin(digits) => {
@@ -48,7 +48,7 @@ impl OwnFunction {
         let mut own = Self { module, function: std::ptr::null_mut(), name: name.into() };
         let entry_name = CString::new(entry);
         let entry_name =
-            entry_name.map_err(|_| failed("the entry contains a zero byte".to_owned()))?;
+            entry_name.map_err(|_| failed("the entry contains a NUL byte".to_owned()))?;
         // SAFETY: the module is loaded, the name is zero-terminated, and `function` is written on
         // success.
         let found =
@@ -113,8 +113,12 @@ impl OwnFunction {
             let bytes = shared.cast_signed();
             // SAFETY: the function is alive.
             let result = unsafe { sys::cuFuncSetAttribute(self.function, DYNAMIC, bytes) };
-            check("cuFuncSetAttribute", result)
-                .map_err(|_| unfit(format!("its block has {shared} bytes of shared memory")))?;
+            check("cuFuncSetAttribute", result).map_err(|_| {
+                unfit(format!(
+                    "its block needs {shared} bytes of shared memory, \
+                     which the driver refuses"
+                ))
+            })?;
         }
         Ok(())
     }

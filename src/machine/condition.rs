@@ -32,7 +32,7 @@ impl Condition {
         if let (Some(now), Some(usual)) = (self.sm_mhz, usual.sm_mhz)
             && (f64::from(now) - f64::from(usual)).abs() > USUAL * f64::from(usual)
         {
-            reasons.push(format!("SM clock of {now} instead of {usual} MHz"));
+            reasons.push(format!("SM clock of {now} MHz instead of {usual} MHz"));
         }
         (!reasons.is_empty()).then(|| reasons.join(", "))
     }

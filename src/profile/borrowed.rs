@@ -46,7 +46,7 @@ words! {
         /// Hand-overs from one operation to the next, and latencies to and from the device.
         HandOvers = "hand-overs and latencies",
         /// The slowdown of an engine that serves several streams.
-        SeveralStreams = "costs of several streams",
+        SeveralStreams = "costs of using several streams",
         /// Interference between copies and kernels.
         BesideKernels = "interference between copies and kernels",
         Graphs = "graphs",

@@ -53,13 +53,13 @@ impl Profile {
         let foreign = others.chain(peers).find(|(_, device)| device.0 >= devices);
         let foreign = foreign.map(|(table, device)| {
             format!(
-                "a table [[multi_gpu.{table}]] refers to GPU {}, counted from 0, {has}",
+                "a [[multi_gpu.{table}]] table refers to GPU {}, counted from 0, {has}",
                 device.0
             )
         });
         foreign.or_else(|| {
             let more = roots.into_iter().find(|root| !(1..=devices).contains(root))?;
-            Some(format!("a table [[multi_gpu.root]] is for {more} GPUs, {has}"))
+            Some(format!("a [[multi_gpu.root]] table is for {more} GPUs, {has}"))
         })
     }
 

@@ -175,8 +175,12 @@ fn several<'de, D: Deserializer<'de>>(from: D) -> Result<usize, D::Error> {
 
 fn no_quicker<'de, D: Deserializer<'de>>(from: D) -> Result<Curve, D::Error> {
     let slowdown = Curve::deserialize(from)?;
-    let wrong =
-        || D::Error::custom("copies beside waiting kernels must take 1 time as long or more");
+    let wrong = || {
+        D::Error::custom(
+            "copies alongside waiting kernels must take at least as long as \
+                             without them",
+        )
+    };
     slowdown.knots.iter().all(|knot| knot.1 >= 1.0).then_some(slowdown).ok_or_else(wrong)
 }
 
@@ -293,8 +297,12 @@ impl Profile {
     /// # Errors
     /// If it was not.
     pub fn knows_refetching(&self) -> Known {
-        let unknown =
-            || Unknown::new("the slowdown of H2D copies by kernels waiting in other streams");
+        let unknown = || {
+            Unknown::new(
+                "the slowdown of H2D copies caused by kernels waiting in other \
+                             streams",
+            )
+        };
         (!self.link.refetches.is_empty()).then_some(()).ok_or_else(unknown)
     }
 }

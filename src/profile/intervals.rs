@@ -26,7 +26,7 @@ type HalfWidths = BTreeMap<String, Vec<f64>>;
 fn widths<'de, D: Deserializer<'de>>(from: D) -> Result<HalfWidths, D::Error> {
     let widths = HalfWidths::deserialize(from)?;
     let are_right = widths.values().flatten().all(|width| (0.0..1e18).contains(width));
-    let wrong = "the half widths of intervals must be numbers of at least 0";
+    let wrong = "the half-widths of intervals must be at least 0";
     are_right.then_some(widths).ok_or_else(|| D::Error::custom(wrong))
 }
 

@@ -248,7 +248,7 @@ pub(super) fn beside<M>(
         && *only != wanted
     {
         let name = extent.name;
-        return Err(Unknown::new(format!("{what} with another `{name}` than {}", only.extent)));
+        return Err(Unknown::new(format!("{what} with a `{name}` other than {}", only.extent)));
     }
     // Each extent has sizes of its own: what others lack need not be known.
     let after = models.partition_point(|(one, _)| one.measure() < wanted.measure());

@@ -97,7 +97,7 @@ impl Profile {
     pub fn knows_polling(&self, copies: [bool; 2]) -> Known {
         let may_be = |meanwhile: &&[bool; 2]| (0..2).all(|way| copies[way] || !meanwhile[way]);
         let measured = |wanted: &[bool; 2]| self.polling.iter().any(|m| m.copies == *wanted);
-        let what = "the slowdown of a kernel by kernels waiting in other streams";
+        let what = "the slowdown of a kernel caused by kernels waiting in other streams";
         let known = MEANWHILE.iter().filter(may_be).all(measured);
         known.then_some(()).ok_or_else(|| Unknown::new(what))
     }

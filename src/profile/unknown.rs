@@ -37,16 +37,16 @@ impl Why {
     fn of(self, what: &str) -> String {
         match self {
             Self::NotMeasured => format!(
-                "the profile lacks {what}: `hallway calibrate` measures it, and \
-                 docs/reference/table.md says whether a table can supply it"
+                "the profile lacks {what}: run `hallway calibrate` to measure this; \
+                 docs/reference/table.md says whether a table can supply this instead"
             ),
             Self::NoSuchGpu => format!(
-                "the profile lacks {what}: `hallway calibrate` measures it on a machine with \
+                "the profile lacks {what}: `hallway calibrate` measures this on a machine with \
                  enough GPUs, unless `--gpus` limits their number"
             ),
             Self::Beyond => format!(
-                "the profile lacks {what}: `hallway calibrate` does not measure this size, but \
-                 a table can supply it (docs/reference/table.md)"
+                "the profile lacks {what}: `hallway calibrate` does not measure this size, but a \
+                 table can supply this (docs/reference/table.md)"
             ),
             Self::OfScenario => {
                 format!("the profile lacks {what}: `hallway calibrate --scenario FILE` measures it")
@@ -56,8 +56,8 @@ impl Why {
                  `[[kernel]]`"
             ),
             Self::OneSize => format!(
-                "{what} at only one size, but its chunks have another: add a second point to its \
-                 `[[kernel]]`"
+                "{what} at only one size, but its chunks have a different size: add a second \
+                 point to its `[[kernel]]`"
             ),
             Self::NotPredicted => format!("hallway cannot predict {what}"),
         }

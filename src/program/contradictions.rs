@@ -155,8 +155,8 @@ impl Program {
         let problem = (!fits).then(|| {
             let ends = [from, to].map(|end| self.name(end.allocation));
             format!(
-                "copies {way} from `{}` to `{}`, but its host end is not in host memory or its GPU \
-                 end not on the stream's GPU",
+                "copies {way} from `{}` to `{}`, but its host end is not in host memory, or its \
+                 GPU end is not on the stream's GPU",
                 ends[0], ends[1]
             )
         });
@@ -281,11 +281,12 @@ impl Program {
 fn out_of_setup(call: &Call) -> Option<&'static str> {
     match call.memory_change() {
         _ if call.launched_calls().is_some() => {
-            Some("launches a graph in the setup; only the body can")
+            Some("launches a graph in the set-up; only the body can")
         }
-        Some((_, MemoryChange::Free | MemoryChange::Unpin)) => {
-            Some("frees or unpins memory in the setup; memory from the setup stays for all runs")
-        }
+        Some((_, MemoryChange::Free | MemoryChange::Unpin)) => Some(
+            "frees or unpins memory in the set-up; memory from the set-up persists across all \
+                  runs",
+        ),
         _ => None,
     }
 }

@@ -155,7 +155,7 @@ pub fn captured(mut program: Program) -> Result<Program, String> {
             .to_owned());
     }
     if program.thread_count() > 1 {
-        return Err("calls by several host threads cannot be captured".to_owned());
+        return Err("calls from several host threads cannot be captured".to_owned());
     }
     if program.devices() > 1 {
         return Err("graphs across several GPUs are not calibrated".to_owned());

@@ -18,7 +18,7 @@ pub enum Hazard {
     #[error("the body ends without waiting for call {last}, the last one on stream {stream}")]
     Unfinished { last: usize, stream: usize },
     /// Two host threads use one stream or event, and nothing says which call comes first.
-    #[error("two host threads make calls {first} and {second} in undefined order")]
+    #[error("two host threads make calls {first} and {second} in no defined order")]
     Unissued { first: usize, second: usize, shared: Shared },
 }
 

@@ -49,7 +49,7 @@ impl Program {
         let wrong_wait = self.first_in_calls(|part, at, call| {
             let Some(Awaited::Thread(awaited)) = call.awaited() else { return None };
             let what = match part {
-                Part::Setup => "waits for a thread in the setup, which only the main thread runs",
+                Part::Setup => "waits for a thread in the set-up, which only the main thread runs",
                 Part::Body if usize::from(awaited.0) >= threads => {
                     return Some(format!(
                         "waits for host thread {}, which makes no calls",

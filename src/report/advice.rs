@@ -184,7 +184,7 @@ fn changes(advice: &Advice, details: bool, width: Option<usize>) -> String {
             }
             _ => "",
         };
-        return folded(&format!("No change gains 1% or more on its own.{said}\n"), width);
+        return folded(&format!("No change saves 1% or more on its own.{said}\n"), width);
     }
     let shown = if details { advice.changes.len() } else { SHOWN };
     let rows = advice.changes.iter().take(shown);

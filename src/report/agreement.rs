@@ -102,11 +102,11 @@ pub fn drifts(found: &[(Quantity, Drift)], width: Option<usize>) -> String {
         .with(Column::words("answer"), |(_, drift)| match drift.answer {
             DriftAnswer::Same => "same",
             DriftAnswer::Changed => "changed",
-            DriftAnswer::Unsure => "unsure",
+            DriftAnswer::Unsure => "uncertain",
         });
     let count = |answer| found.iter().filter(|(_, drift)| drift.answer == answer).count() as u64;
     let (same, changed) = (count(DriftAnswer::Same), count(DriftAnswer::Changed));
-    let sums = format!("{same} same, {changed} changed, {} unsure", count(DriftAnswer::Unsure));
+    let sums = format!("{same} same, {changed} changed, {} uncertain", count(DriftAnswer::Unsure));
     let advice = if changed > 0 {
         "The machine has changed: calibrate it again."
     } else if same == 0 {

@@ -113,8 +113,8 @@ fn both_ways(profile: &Profile) -> impl Iterator<Item = String> {
 fn interference(found: &Interference) -> String {
     let Interference { direction, load, copy_slowdown, load_slowdown, .. } = found;
     format!(
-        "Alongside {}, {direction} copies take {} times as long; in turn, these take {} times as \
-         long.\n",
+        "Alongside {}, {direction} copies take {} times as long, and slow that work down by a \
+         factor of {}.\n",
         load.name(),
         times(*copy_slowdown),
         times(*load_slowdown)
@@ -184,8 +184,8 @@ fn on_paper(profile: &Profile, width: Option<usize>) -> String {
     let shares = [down, up].map(|rate| rate.bytes_per_second() / 1e9 / link.on_paper());
     let [down_share, up_share] = shares.map(percent);
     let why = format!(
-        "{down_share} and {up_share} of the theoretical bandwidth: acknowledgements, flow control, \
-         requests and host memory"
+        "acknowledgements, flow control, requests and host memory, which leave {down_share} and \
+         {up_share} of the theoretical bandwidth"
     );
     rows.push(row("measured, large copies", [down, up].map(|rate| rate.to_string()), &why));
     rows.extend(beside(profile, [down, up]));
@@ -217,7 +217,7 @@ fn between_gpus(profile: &Profile) -> Option<String> {
     let nvlink = NvLinks::of(&profile.machine.gpu).filter(|_| to_host.is_some_and(|it| low > it));
     let over = if_known(nvlink, |links| {
         format!(
-            ", {} of the theoretical {} of {} links of NVLink {}; the rest is lost to packet \
+            ", {} of the theoretical {} of {} NVLink {} links; the rest is lost to packet \
              headers and flow control",
             percent(low / links.on_paper()),
             rate(links.on_paper()),

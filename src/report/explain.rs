@@ -156,7 +156,7 @@ fn listing(
             }
             Piece::More { calls, period, times } => writeln!(
                 text,
-                "{:>width$}  calls {} to {}: repeat the {} above {} (`--all` shows them)",
+                "{:>width$}  calls {} to {} repeat the {} above {} (`--all` shows them)",
                 "...",
                 calls.start + 1,
                 calls.end,

@@ -142,7 +142,7 @@ impl Baseline {
         let mut names = BTreeSet::new();
         let twice = baseline.scenarios.iter().find(|one| !names.insert((&one.scenario, &one.part)));
         match twice {
-            Some(twice) => Err(format!("it has the scenario `{}` twice", twice.scenario)),
+            Some(twice) => Err(format!("it contains the scenario `{}` twice", twice.scenario)),
             None => Ok(baseline),
         }
     }

@@ -20,13 +20,14 @@ pub fn library(width: Option<usize>) -> String {
         .with(Column::number("flop per element").if_room(1), of_elements);
     let notes = [
         "",
-        "Arguments show their defaults, which the flop counts also assume.",
+        "Arguments are shown with their defaults, which the flop counts also assume.",
         "Inputs that are read whole (\"all of\") are not counted in the bytes.",
     ];
     let by_elements = quoted(Kernel::ALL.into_iter().filter(|one| one.goes_by_elements()));
     let cut = format!(
-        "\nPlans split tasks that run {} into chunks unless they have `split = \"none\"`. Other \
-         tasks are split if they have a `split`, except `transpose`, which cannot be split.\n",
+        "\nPlans split tasks that run {} into chunks, unless a task has `split = \"none\"`. \
+         Other tasks are split if they have a `split`, except `transpose`, which cannot be \
+         split.\n",
         by_elements.join(", ")
     );
     folded(&(table.text(width) + &notes.join("\n") + &cut), width)

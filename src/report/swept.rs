@@ -215,7 +215,7 @@ impl Sweeping {
             let rows = turns.map(|at| plural((at.0 / row as f64).round() as u64, "row"));
             let rows = joined(rows, " and ");
             if !rows.is_empty() {
-                let _ = write!(said, " That is at {rows} of {row}.");
+                let _ = write!(said, " That corresponds to {rows} of {row}.");
             }
         }
         if let Some(Setting(here)) = self.here {
@@ -303,7 +303,7 @@ impl SweepReport {
             head
         };
         if head(self) != head(&other) {
-            return Err("it is not a part of the same sweep as the files before it: the profile, \
+            return Err("it is not part of the same sweep as the files before it: the profile, \
                         scenario, seed, draws, values and number of parts must be the same"
                 .to_owned());
         }

@@ -161,7 +161,7 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
             "Change: pin the host memory (`pin_memory()` and `non_blocking=True`, or \
              `cudaHostAlloc`). A pass would then take {after} instead of {before}"
         ),
-        _ => format!("Pinned memory would gain nothing: {after} instead of {before}"),
+        _ => format!("Pinned memory would not help: {after} instead of {before}"),
     };
     let longer = recorded.nanos_f64() / before.nanos_f64().max(1.0);
     // Only what these copies took can be due to them.
@@ -169,8 +169,8 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
     let may_be_new = matches!(copies, Pageable::Took(time) if time * 2 > missing);
     let rest = match longer {
         FAR_LONGER.. if may_be_new => format!(
-            " The recording took {recorded}, {} times as long, as copies to new memory do, whose \
-             pages have not been touched. Reuse the same memory instead.",
+            " The recording took {recorded}, {} times as long: copies to new memory, whose pages \
+             have not been touched yet, are that slow. Reuse the same memory instead.",
             times(longer)
         ),
         _ => format!(" The recording took {recorded}."),
@@ -178,7 +178,7 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
     let memory = match copies {
         Pageable::Took(_) => "with memory that has been used before, and ",
         Pageable::Known { some_to_new: true } => {
-            "the change with reused instead of new memory, and "
+            "the change with reused rather than new memory, and both "
         }
         Pageable::Known { some_to_new: false } => "",
     };
@@ -189,7 +189,7 @@ pub fn pinned(gpu: &str, as_it_is: &Replay, pinned: &Replay, copies: Pageable) -
 }
 
 /// Where other changes can be tried.
-pub const OTHER_CHANGES: &str = "\n`hallway advise` predicts what other changes would gain; \
+pub const OTHER_CHANGES: &str = "\n`hallway advise` predicts how much other changes would save; \
                                  `hallway import` turns the trace into a scenario that you can \
                                  edit and evaluate.\n";
 
@@ -207,7 +207,7 @@ pub fn replayed(replay: &Replay) -> String {
     let Replay { recorded, simulated, .. } = replay;
     let starts = replay.starts.map_or_else(String::new, |off| {
         format!(
-            "; half of all operations start within {} of the trace's length from their recorded \
+            "; half of all operations start within {} (of the trace's length) of their recorded \
              times",
             fine_percent(off)
         )
@@ -229,7 +229,7 @@ fn head(trace: &Trace) -> String {
     let gpus: Vec<&str> = trace.gpus.iter().filter_map(|gpu| gpu.name.as_deref()).collect();
     let on = match gpus.first() {
         Some(name) if gpus.len() == 1 => format!(" on {name}"),
-        Some(name) => format!(" on {} GPUs, the first {name}", gpus.len()),
+        Some(name) => format!(" on {} GPUs (the first: {name})", gpus.len()),
         None => String::new(),
     };
     format!(
@@ -288,7 +288,7 @@ fn idleness(of: &Account) -> String {
     let length = gap.length;
     if share(length, gaps.all) < ONE_GAP {
         return format!(
-            "The GPU was idle {} times, for {} in the median and at most {length}: the host spent \
+            "The GPU was idle {} times, for a median of {} and at most {length}: the host spent \
              {} of the idle time in CUDA calls, and the rest outside them.\n",
             gaps.count,
             gaps.middle,
@@ -346,7 +346,10 @@ fn sites(sites: &[CopySite], has_reasons: bool, width: Option<usize>) -> String 
     match sites.len() - shown.len() {
         0 => text,
         rest => {
-            format!("{text}{} not shown, each with less left to hide\n", plural(rest as u64, "row"))
+            format!(
+                "{text}{} not shown, each with less time left to hide\n",
+                plural(rest as u64, "row")
+            )
         }
     }
 }

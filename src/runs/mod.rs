@@ -102,8 +102,8 @@ pub struct RunSet {
 }
 
 /// How to get runs in place of some that cannot be used.
-const AGAIN: &str = "move the file and run `hallway verify` on the profile's machine, without \
-                     --recorded";
+const AGAIN: &str = "move the file out of the way and run `hallway verify` on the profile's \
+                     machine, without --recorded";
 
 /// What every version of the format has.
 #[derive(Deserialize)]
@@ -119,7 +119,7 @@ pub enum RunsError {
     Read { path: String, source: std::io::Error },
     #[error("cannot write {path}: {source}")]
     Write { path: String, source: std::io::Error },
-    #[error("{path}:{place}: not a file of runs: {problem}")]
+    #[error("{path}:{place}: not a runs file: {problem}")]
     Parse { path: String, place: Place, problem: String },
     #[error("{path} is incomplete: it ends at {place}")]
     EndsEarly { path: String, place: Place },

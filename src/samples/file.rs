@@ -171,7 +171,7 @@ impl Samples {
                 )));
             }
             Some(_) if lines.next().is_some() => {
-                return Err(wrong("it continues after its end".to_owned()));
+                return Err(wrong("there is data after its end marker".to_owned()));
             }
             Some(_) => {}
         }

@@ -27,8 +27,8 @@ named! {
         CombinedRead = "combined-read", "reading write-combined memory";
         /// One thread filling write-combined memory.
         CombinedWrite = "combined-write", "writing write-combined memory";
-        CombinedReadTeam = "combined-read-team", "reading write-combined memory by all threads";
-        CombinedWriteTeam = "combined-write-team", "writing write-combined memory by all threads";
+        CombinedReadTeam = "combined-read-team", "all threads reading write-combined memory";
+        CombinedWriteTeam = "combined-write-team", "all threads writing write-combined memory";
         /// A D2H copy to pages that were never touched, until it is complete.
         FirstCopy = "first-copy", "the first copy to new memory";
         /// A D2H copy to the same pages again, until it is complete.

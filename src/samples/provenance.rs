@@ -80,7 +80,7 @@ impl Provenance {
     /// Stands in for a word that a table leaves out.
     pub const NOT_SAID: &str = "not said";
     /// Stands in for a word that the system does not show.
-    pub const NOT_SHOWN: &str = "not shown by the system";
+    pub const NOT_SHOWN: &str = "not reported by the system";
 
     /// Size of an ordinary page of host memory. Where it was not recorded, that of x86.
     pub fn page_bytes(&self) -> Bytes {
@@ -164,7 +164,7 @@ impl Provenance {
             |there: &Value, here: &Value| !there.is_null() && !here.is_null() && there != here;
         let there = alike.fields().into_iter();
         let differing = there.filter(|(key, there)| differs(there, &here[key]));
-        differing.map(|(key, there)| format!("{key}: was {there}, is {}", here[&key])).collect()
+        differing.map(|(key, there)| format!("{key}: was {there}, is now {}", here[&key])).collect()
     }
 }
 

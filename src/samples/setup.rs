@@ -18,11 +18,11 @@ named! {
         /// Like `Module`, in a new process.
         NewModule = "new-module", "loading a module in a new process";
         /// The first launch of a new process, with the wait for its end.
-        FirstLaunch = "first-launch", "first launch in a new process, with its completion";
+        FirstLaunch = "first-launch", "first launch in a new process, including its completion";
         /// The first launch of a further kernel of the same module, with the wait for its end.
-        NextKernel = "next-kernel", "first launch of another kernel, with its completion";
+        NextKernel = "next-kernel", "first launch of another kernel, including its completion";
         /// A launch of a kernel that was launched before, with the wait for its end.
-        LaterLaunch = "later-launch", "later launch in a new process, with its completion";
+        LaterLaunch = "later-launch", "later launch in a new process, including its completion";
     }
 }
 

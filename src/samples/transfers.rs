@@ -24,7 +24,7 @@ named! {
         /// A kernel reads managed memory that is on the device.
         ManagedResident = "managed-resident", "kernel reading resident managed memory";
         /// All threads of the CPU read managed memory that was on the device.
-        ManagedFaultOut = "managed-fault-out", "CPU faulting managed memory back";
+        ManagedFaultOut = "managed-fault-out", "CPU faulting managed memory back to the host";
         /// All threads of the CPU read managed memory that is on the host.
         ManagedOnHost = "managed-on-host", "CPU reading managed memory";
         /// The host's part of a prefetch to the device: until the call returns.

@@ -36,7 +36,7 @@ impl Scope<'_> {
                 return Err(self.wrong(id, "has no effect, because no task uses the buffer", help));
             }
             if buffer.needed.is_some() && tasks.iter().any(|task| task.uses_in_place(id)) {
-                let help = "let the task write to another buffer, and set `needed` for each";
+                let help = "have the task write to another buffer, and set `needed` for each";
                 let problem = "is ambiguous, because a task updates the buffer in place";
                 return Err(self.wrong(id, problem, help));
             }
@@ -103,8 +103,10 @@ impl Scope<'_> {
         let problem = format!(
             "is too small: task `{task}` needs more of it to compute what is needed of `{result}`"
         );
-        let help =
-            format!("reduce `needed` of `{result}`, or add the elements that it depends on here");
+        let help = format!(
+            "reduce `needed` of `{result}`, or add the elements that it depends on to \
+                     this `needed`"
+        );
         let needed_here = self.raw_buffers[id.0].name.span();
         Err(self.wrong(lacking, &problem, &help).and(needed_here, "needed here"))
     }

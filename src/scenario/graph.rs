@@ -62,7 +62,7 @@ fn uses(raw: &RawScenario, buffers: &[Buffer], tasks: &[Task], faults: &mut Faul
             let Some(first) = uses[write.0].writer.replace(place) else { continue };
             let (one, other) = (&raw.tasks[first], &raw.tasks[place]);
             let message =
-                format!("tasks `{}` and `{}` write the same buffer", one.name, other.name);
+                format!("tasks `{}` and `{}` write to the same buffer", one.name, other.name);
             let help = "give each task its own buffer in `writes`";
             let fault = Fault::new(message, other.writes.span(), "also written here", help);
             faults.note(fault.and(one.writes.span(), "first written here"));

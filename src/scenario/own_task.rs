@@ -98,8 +98,8 @@ impl Scope<'_> {
                 "task `{}` reads and writes `{name}`, but kernel `{kernel}` has a halo",
                 raw.name
             );
-            let help = "write to another buffer: elements would be overwritten while others \
-                        still read them";
+            let help = "write to another buffer: elements would be overwritten before their \
+                        neighbours have been computed from them";
             return Err(Fault::new(message, raw.writes.span(), "in place", help));
         }
         let elements = |id: BufferId| self.buffers[id.0].elements;
@@ -157,8 +157,8 @@ fn chunks_have_a_time(raw: &RawTask, declared: &DeclaredKernel) -> Result<(), Fa
         raw.name
     );
     let help = format!(
-        "give `{kernel}` a time `per_element`: with only `fixed`, each chunk would take as long as \
-         the whole"
+        "give `{kernel}` a `per_element` time: with only `fixed`, each chunk would take as long \
+         as the whole"
     );
-    Err(Fault::new(message, place, "its chunks have no time", help))
+    Err(Fault::new(message, place, "the time of its chunks is unknown", help))
 }

@@ -229,13 +229,13 @@ fn wrong_type(path: &str, message: &str, span: Range<usize>) -> Fault {
         ("expected a map", "expected a table"),
         ("invalid type: sequence", "invalid type: array"),
         ("invalid type: map", "invalid type: table"),
-        ("wanted string or table", "expected a word in quotation marks"),
+        ("wanted string or table", "expected a quoted string"),
     ];
     let message =
         ours.iter().fold(message.to_owned(), |message, (serde, ours)| message.replace(serde, ours));
     let help = match message.rsplit_once("expected ") {
         Some((_, expected)) => format!("write {expected} here"),
-        None => "write a value of the key's type".to_owned(),
+        None => "write a value of the type that this key takes".to_owned(),
     };
     Fault::new(format!("`{path}`: {message}"), span, "wrong type", help)
 }

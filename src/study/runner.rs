@@ -105,7 +105,7 @@ impl<'p> Job<'p> {
             "the existing runs belong to another calibration".to_owned()
         } else if kept.predictions != self.kept.predictions {
             let (there, here) = (&kept.predictions, &self.kept.predictions);
-            format!("the predictions were {there} then, but are {here} now")
+            format!("the predictions have changed: their digest was {there}, and is now {here}")
         } else if kept.set.scenario != self.kept.set.scenario {
             format!(
                 "it contains runs of `{}`, not of `{}`",

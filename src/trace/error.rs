@@ -11,7 +11,7 @@ pub enum TraceError {
     #[error("{}: {source}", file.display())]
     Read { file: PathBuf, source: io::Error },
     #[error(
-        "{}: the file is empty. The profiler writes it on exit: was it still running?",
+        "{}: the file is empty. The profiler writes it on exit: was the program still running?",
         file.display()
     )]
     Empty { file: PathBuf },

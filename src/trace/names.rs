@@ -61,7 +61,7 @@ pub fn short(full: &str) -> String {
     match plain.as_str() {
         "" => "kernel".to_owned(),
         // The library has that name.
-        name if Kernel::from_name(name).is_some() => format!("{name} of the trace"),
+        name if Kernel::from_name(name).is_some() => format!("{name} from the trace"),
         _ => plain,
     }
 }

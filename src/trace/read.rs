@@ -149,7 +149,7 @@ fn unknown(path: &Path, head: &[u8]) -> TraceError {
              sqlite FILE"
         }
         "ncu-rep" => {
-            "it is an Nsight Compute report, which only measures single kernels. Record the \
+            "it is an Nsight Compute report, which only covers individual kernels. Record the \
              program with Nsight Systems or the PyTorch profiler"
         }
         _ if begins(b"PK\x03\x04") => "it is a zip archive: unpack it (unzip)",

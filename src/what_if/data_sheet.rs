@@ -44,7 +44,7 @@ pub fn with_gpu(profile: &Profile, gpu: &GpuModel) -> Result<Profile, String> {
     let link = PcieLink::noted(&machine.link)
         .ok_or_else(|| format!("the profile does not name its link (it has \"{}\")", now.link))?;
     let after = link.narrower(gpu.link());
-    machine.gpu = format!("{}, scaled by data sheet from a measured {}", gpu.name, now.gpu);
+    machine.gpu = format!("{}, scaled from a measured {} using data sheets", gpu.name, now.gpu);
     machine.gpu_uuid = None;
     gpu.compute_capability().clone_into(&mut machine.compute_capability);
     machine.multiprocessors = gpu.multiprocessors;

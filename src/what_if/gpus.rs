@@ -45,9 +45,9 @@ pub(super) fn set(varied: &mut Varied, count: usize) -> Result<(), String> {
     }
     profile.multi_gpu.use_device.get_or_insert(Estimate::new(0.0, 0.0));
     varied.assume(
-        "Each additional GPU is like the first and has its own, equal link; the root complex \
-         carries all links at full speed, and switching between the GPUs' contexts costs no host \
-         time. Plans that copy between GPUs are not predicted.",
+        "Each additional GPU is like the first and has its own link, which is equally fast; the \
+         root complex carries all links at full speed, and switching between the GPUs' contexts \
+         costs no host time. Plans that copy between GPUs are not predicted.",
     );
     Ok(())
 }

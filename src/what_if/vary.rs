@@ -161,8 +161,8 @@ fn set_memory_of_programs(varied: &mut Varied, kind: HostMemory) -> Result<(), S
     }
     if kind == HostMemory::Pinned {
         varied.assume(
-            "Copies of pinned memory do not block the host: a program that relied on blocking \
-             needs a wait.",
+            "Copies of pinned memory do not block the host: a program that relied on them to \
+             block needs an explicit wait.",
         );
     }
     Ok(())

@@ -82,7 +82,7 @@ fn refuse_the_rest(arguments: &EvaluateArguments) -> Result<(), Failure> {
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {
         Some((option, _)) => Err(Failure::refused(
-            format!("{option} works for a single machine, not for a comparison of machines"),
+            format!("{option} works with a single machine, not when comparing machines"),
             "pass a single profile and no --price, or drop the option",
         )),
         None => Ok(()),

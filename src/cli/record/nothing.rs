@@ -67,15 +67,15 @@ fn out_of_range(found: &[RecordedProcess], range: &str) -> Failure {
     let more = if names.len() > LISTED { ", and others" } else { "" };
     let ranges = match shown.is_empty() {
         true => "the program has no NVTX ranges: record without --range".to_owned(),
-        false => format!("ranges of the program: {}{more}", shown.join(", ")),
+        false => format!("ranges in the program: {}{more}", shown.join(", ")),
     };
     let what = match range {
         PROFILER => {
             "nothing was recorded: the program made no CUDA calls between cudaProfilerStart and \
-             cudaProfilerStop, and has no range `profiler`"
+             cudaProfilerStop, and has no range named `profiler`"
                 .to_owned()
         }
-        _ => format!("nothing was recorded: the program entered no range `{range}`"),
+        _ => format!("nothing was recorded: the program never entered a range named `{range}`"),
     };
     Failure::told(ProblemKind::Unanswered, what, ranges)
 }

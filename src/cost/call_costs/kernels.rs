@@ -64,7 +64,8 @@ impl CallCosts<'_> {
         if !mapped.is_nothing() || locality.moves > Bytes::ZERO {
             if !goes_through_once(step.kernel) {
                 let kernel = step.kernel;
-                let what = "on host or managed memory, because it reads some of it more than once";
+                let what = "on host or managed memory, because the kernel reads some of that \
+                            memory more than once";
                 return Err(Unknown::refused(format!("`{kernel}` {what}")));
             }
             let busy = busy.max(self.away(mapped, locality, usual_gap + busy)? - usual_gap);

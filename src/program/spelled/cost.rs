@@ -78,7 +78,7 @@ fn points(name: &str, raw: &Spanned<RawPoints>) -> Result<OwnCost, Fault> {
         let elements = *size.get_ref();
         if elements.fract() != 0.0 || !(1.0..1e15).contains(&elements) {
             let message = format!("kernel `{name}` has a point at {elements} elements");
-            let help = "write a whole number of at least 1";
+            let help = "write a whole number that is at least 1";
             return Err(Fault::new(message, size.span(), "out of range", help));
         }
         let elements = elements as u64;
@@ -118,7 +118,7 @@ fn roofline(name: &str, raw: &Spanned<RawRoofline>) -> Result<OwnCost, Fault> {
         if !(0.0..1e15).contains(number.get_ref()) {
             let message =
                 format!("kernel `{name}` cannot have {number} operations or bytes per element");
-            let help = "write a finite number of at least 0";
+            let help = "write a finite number that is at least 0";
             return Err(Fault::new(message, number.span(), "out of range", help));
         }
     }

@@ -153,7 +153,8 @@ fn fault_of(hazard: Hazard, place: &dyn Fn(usize) -> Range<usize>) -> Fault {
     match hazard {
         Hazard::Unordered { first, second, allocation } => {
             let message = format!(
-                "two calls use `{allocation}` and one of them writes it, but nothing orders them"
+                "two calls use `{allocation}` and one of them writes to it, but nothing orders \
+                 them"
             );
             let help = "put them into the same stream, or have the second wait for an event \
                         recorded after the first";

@@ -17,7 +17,7 @@ impl Expansion<'_> {
         let mut to = self.scope.slice(target)?;
         let rows = self.rows(copy, [(&mut from, source), (&mut to, target)])?;
         if rows.is_none() && from.length != to.length {
-            let message = format!("copies {} to a range of {}", from.length, to.length);
+            let message = format!("this call copies {} to a range of {}", from.length, to.length);
             let help = "use ranges of the same size, such as `x[0..4 MiB]`";
             return Err(
                 Fault::new(message, source.span(), "from here", help).and(target.span(), "to here")
@@ -33,7 +33,8 @@ impl Expansion<'_> {
             _ => (Route::ToPeer, from),
         };
         if let Some(threads) = &copy.threads {
-            let message = "`threads` on a copy performed by the GPU's copy engines".to_owned();
+            let message =
+                "`threads` is set on a copy that the GPU's copy engines perform".to_owned();
             let help = "remove it: only copies within host memory have `threads`";
             return Err(Fault::new(message, threads.span(), "no effect", help));
         }
@@ -43,7 +44,7 @@ impl Expansion<'_> {
         // behavior").
         let waits = name.is_none() && route != Route::OnDevice;
         if route == Route::ToPeer && rows.is_some() {
-            let message = "copies rows from one GPU to another".to_owned();
+            let message = "this call copies rows from one GPU to another".to_owned();
             let help = "first copy them to contiguous memory on the same GPU, then copy that to \
                         the other GPU";
             let place = copy.rows.as_ref().map_or_else(|| source.span(), Spanned::span);

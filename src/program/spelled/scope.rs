@@ -193,7 +193,7 @@ impl Scope {
         let part = Part::whole(name);
         let name = filled_in(part, &self.indices)?;
         self.named(&name).ok_or_else(|| {
-            let message = format!("no earlier call uses a stream `{name}`");
+            let message = format!("no earlier call uses a stream named `{name}`");
             let names = self.stream_names.iter().flatten().map(String::as_str);
             part.fault(message, "unknown stream", known("streams", names))
         })
@@ -252,7 +252,7 @@ impl Scope {
         let part = Part::whole(name);
         let name = filled_in(part, &self.indices)?;
         self.events.get(&name).copied().ok_or_else(|| {
-            let message = format!("no earlier call records an event `{name}`");
+            let message = format!("no earlier call records an event named `{name}`");
             let mut known_so_far: Vec<(&EventId, &str)> =
                 self.events.iter().map(|(name, id)| (id, name.as_str())).collect();
             known_so_far.sort_unstable();
@@ -323,7 +323,7 @@ impl Scope {
             let own = self.allocations.iter().filter(|one| one.holds.is_none());
             let own = own.map(|one| one.name.as_str());
             let all = self.buffers.iter().map(|buffer| buffer.name.as_str()).chain(own);
-            return Err(part.fault(message, "unknown memory", known("names of memory", all)));
+            return Err(part.fault(message, "unknown memory", known("memory names", all)));
         };
         let NamedBuffer { name, bytes, place } = self.buffers[at].clone();
         let Some(place) = place else {

@@ -70,7 +70,7 @@ impl HostThreads {
         let part = Part::whole(name);
         let name = filled_in(part, indices)?;
         let Some(thread) = self.named(&name) else {
-            let message = format!("no earlier call is made by a thread `{name}`");
+            let message = format!("no earlier call is made by a thread named `{name}`");
             let help = known("threads", self.names.iter().map(String::as_str));
             return Err(part.fault(message, "unknown thread", help));
         };

@@ -36,6 +36,6 @@ pub fn guarded(work: impl FnOnce(&'static Recorder)) {
     }
     let Some(recorder) = RECORDER.get() else { return };
     if catch_unwind(AssertUnwindSafe(|| work(recorder))).is_err() {
-        let _ = catch_unwind(|| recorder.sink.fail("a mistake in the recorder"));
+        let _ = catch_unwind(|| recorder.sink.fail("a bug in the recorder"));
     }
 }

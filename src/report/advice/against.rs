@@ -77,7 +77,7 @@ impl Against {
             times(gained)
         );
         match applied {
-            None => head += "As far as its calls show, none of the predicted changes was made.\n",
+            None => head += "Judging by its calls, none of the predicted changes was made.\n",
             Some(change) => {
                 let steps = advice.best.iter().flat_map(|best| &best.steps);
                 let is_last = advice.best.as_ref().and_then(|best| best.steps.last());
@@ -87,8 +87,8 @@ impl Against {
                 };
                 let _ = writeln!(
                     head,
-                    "As far as its calls show, this was made: {made}. Predicted: {}, {} times as \
-                     fast.",
+                    "Judging by its calls, this change was made: {made}. Predicted: {}, {} times \
+                     as fast.",
                     change.time.predicted_ns,
                     factor(change)
                 );

@@ -70,7 +70,7 @@ fn copies_of(program: &Program) -> Option<String> {
     const MOVED: [&str; 3] = [
         "is pinned: copy engines access it directly, and the host thread continues while they copy",
         "is pageable: the driver stages its copies through its own pinned memory, and the host \
-         thread is blocked meanwhile",
+         thread is blocked in the meantime",
         "is copied by the CPU, on the host thread",
     ];
     let all_names = Names::in_program(program);
@@ -103,7 +103,7 @@ pub(super) fn what_waits(program: &Program) -> Vec<String> {
     sentences.push("In a stream, each operation waits for the previous one.".to_owned());
     for ((waits, awaited), times) in waits_by_event(program) {
         let times = often(times);
-        sentences.push(format!("By event: {waits} waits for {awaited}, {times} per run."));
+        sentences.push(format!("An event makes {waits} wait for {awaited}, {times} per run."));
     }
     let is_work = |call: &Call| call.stream().is_some() && !call.only_waits();
     let last_work = program.body.iter().rposition(is_work).unwrap_or(0);

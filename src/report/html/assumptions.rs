@@ -43,10 +43,10 @@ fn lines(case: &Case<'_>, of: &Review<'_>) -> Vec<String> {
     let runs = plural(case.assessment.runs, "run");
     let mut lines = vec![
         format!(
-            "A run is in steady state: the GPU and memory have been used before. A program makes \
-             {runs} and also pays for set-up and first use."
+            "A run is in steady state: the GPU and memory have been used before. A program \
+             consists of {runs} and also pays for set-up and first use."
         ),
-        "Nothing else uses the GPU, the link, or the CPU's cores meanwhile.".to_owned(),
+        "Nothing else uses the GPU, the link, or the CPU's cores during a run.".to_owned(),
     ];
     if let Some(context) = of.evaluation.context_ns {
         lines.push(format!("A new process pays {context} for a CUDA context."));

@@ -113,7 +113,7 @@ fn waterfall(case: &Case<'_>, ranked: &Ranked, is_best: bool) -> Markup {
             }
         } }))
         p.note {
-            "In this order, its calls take at least " (ranked.bound) "."
+            "In this order, the plan's calls take at least " (ranked.bound) "."
             @if let (Some(least), true) = (case.assessment.least_ns, is_best) {
                 " No schedule of these tasks takes less than " (least)
                 (rich(&if_known(case.assessment.above_least.as_ref(), above_least))) "."

@@ -126,7 +126,7 @@ fn header(of: &Review<'_>, title: &str) -> Markup {
     html! {
         header.page {
             div {
-                p.kicker { "hallway: does the GPU pay?" }
+                p.kicker { "hallway: is the GPU worth it?" }
                 h1 { (title) }
                 p.machine {
                     (origin.gpu)

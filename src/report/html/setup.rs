@@ -59,7 +59,7 @@ fn title(case: &Case<'_>) -> String {
     let is_of_programs = verdict.program.as_ref().is_some_and(Comparison::is_between_sides);
     match verdict.from_runs {
         Some(from) if verdict.run_answer == Answer::Cpu => {
-            format!("Set-up: the CPU is faster from about {} runs on", count(from))
+            format!("Set-up: the CPU is faster for about {} runs or more", count(from))
         }
         Some(from) => format!("Set-up: pays off after about {} runs", count(from)),
         None if verdict.answer == verdict.run_answer && is_of_programs => {
@@ -89,7 +89,7 @@ fn chart(plans: &[&Ranked], runs: u64) -> Option<Chart> {
     let flags = flags.into_iter().filter(|(at, _)| (1.0..=3e5).contains(at)).collect();
     let description = "Time per run, including its share of set-up and first use, against number \
                        of runs; the table above has the figures for this scenario.";
-    let (x, y) = (("runs per program", passes), ("time per run, all included", time_at));
+    let (x, y) = (("runs per program", passes), ("time per run, everything included", time_at));
     Some(Chart { flags, ..Chart::of(lines, x, y, description.to_owned())? })
 }
 

@@ -44,7 +44,7 @@ fn title(found: &Threshold, side: Side) -> String {
         [] => "Break-even: the CPU wins at every size".to_owned(),
         [Wins { from: None, until: None, .. }] => format!("Break-even: {wins} at every size"),
         [.., Wins { from: Some(from), until: None, .. }] => {
-            format!("Break-even: {wins} from about {} elements on", count(from.0 as u64))
+            format!("Break-even: {wins} at about {} elements or more", count(from.0 as u64))
         }
         _ => format!("Break-even: {wins} at some sizes"),
     }
@@ -113,7 +113,7 @@ fn strip(found: &Threshold, side: Side) -> Markup {
     }
 }
 
-const OPEN: &str = "open (the ranges of both times overlap)";
+const OPEN: &str = "undecided (the ranges of both times overlap)";
 
 /// The sizes at which it is open who wins, as ranges of times have it. What is open around one turn
 /// may reach into what is open around the next.
@@ -151,8 +151,8 @@ fn chart(found: &Threshold, sizes: &[AtSize], side: Side) -> Option<Chart> {
     let size = |size: f64| count(size.round() as u64).replace(".0 ", " ");
     let title = format!("elements of {}", found.buffer);
     let description = "Time per run of the fastest plan on the CPU and on the GPU, against size. \
-                       The sentence below says where they cross; sizes at which the winner is open \
-                       are shaded.";
+                       The sentence below says where they cross; sizes at which the winner is \
+                       uncertain are shaded.";
     let (x, y) = ((title.as_str(), size), ("time per run", time_at));
     let chart = Chart::of(lines, x, y, description.to_owned())?;
     let flags = vec![(found.elements as f64, "here".to_owned())];

@@ -78,8 +78,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             }
             @if left_out > 0 {
                 p.note {
-                    (plural(left_out as u64, "other plan")) " of this scenario left out to keep \
-                                                             this file small. "
+                    (plural(left_out as u64, "other plan")) " of this scenario omitted from this \
+                        page to keep the file small. "
                     code { "hallway evaluate --trace FILE --plan NAME" } " writes a timeline."
                 }
             }

@@ -16,7 +16,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             thead { tr {
                 th { "What if" } th { "Verdict" } th { "Plan" } th.number { "Time per run" }
                 th.number { "Range" } th.number { "vs today" } th { "Limited by" }
-                th { "Turns" }
+                th { "Break-even" }
             } }
             tbody {
                 (row("as it is", today, today, ""))
@@ -28,7 +28,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         } }))
         p.note { (rich(
             "Each row is a new simulation. `2x` doubles a capacity, such as the link, or a time. \
-             Turns: the factor beyond which the other side is faster in one run."
+             Break-even: the factor beyond which the other side is faster in one run."
         )) }
         @for line in assumptions { p.note { "Assumed: " (rich(line)) } }
     })
@@ -39,8 +39,8 @@ fn title(case: &Case<'_>, today: &InBrief) -> String {
         case.assessment.what_if.iter().filter(|one| cells(&one.answer)[0] != cells(today)[0]);
     let turned: Vec<&str> = turned.map(|one| one.change.as_str()).collect();
     match turned[..] {
-        [] => "What if: no change turns the verdict".to_owned(),
-        _ => format!("What if: the verdict turns with {}", turned.join("; ")),
+        [] => "What if: no change reverses the verdict".to_owned(),
+        _ => format!("What if: the verdict changes with {}", turned.join("; ")),
     }
 }
 

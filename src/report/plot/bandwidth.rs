@@ -122,7 +122,7 @@ fn lines(profile: &Profile, theory: Option<f64>) -> Vec<String> {
             let share = |rate: Bandwidth| percent(rate.bytes_per_second() / 1e9 / theory);
             format!(
                 "Large pinned copies: H2D {down} ({}), D2H {up} ({}) of the {theory:.1} GB/s on \
-                 paper; packet headers take a share.",
+                 paper; packet headers take up part of it.",
                 share(down),
                 share(up)
             )

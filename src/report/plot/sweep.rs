@@ -24,8 +24,8 @@ const SIDES: [(&str, Side, Marker); 2] = [
 pub fn sweep(of: &Sweeping, origin: &Origin) -> String {
     let title = format!("{}: {}", of.scenario, quoted(&of.sentence()));
     let mut lines = context(&of.question, origin, WIDTH);
-    let shades = "Shades: the ranges that contain the true time nine times out of ten. Vertical \
-                  grey bands: where the winner is open.";
+    let shades = "Shading: the ranges that contain the true time nine times out of ten. Vertical \
+                  grey bands: where the winner is uncertain.";
     lines.extend(wrapped(shades, WIDTH));
     let mut legend = Legend::default();
     for (name, side, marker) in SIDES {

@@ -89,8 +89,8 @@ fn another_plan(assessment: &Assessment) -> Option<Line> {
 /// What is missing from the price of a process.
 fn first_use(assessment: &Assessment) -> Option<Line> {
     let unknown = assessment.plans.iter().any(|plan| plan.first_use_ns.is_none());
-    let text = "the times of programs leave out part of the first use of the GPU or of memory, \
-                which the profile lacks";
+    let text = "the profile lacks part of the cost of the first use of the GPU or of memory, so \
+                the times of programs leave it out";
     unknown.then(|| Line::new("First use", text))
 }
 

@@ -99,7 +99,7 @@ pub(super) fn borrowed(assessment: &Assessment) -> Option<Line> {
     let text = match joined(parts, "; ") {
         none if none.is_empty() => {
             format!(
-                "no time changes by {} or more over the range of the costs from {from}",
+                "no time changes by {} or more across the range of the costs borrowed from {from}",
                 percent(OF_WEIGHT)
             )
         }
@@ -123,8 +123,10 @@ pub(in crate::report) fn limits(assessment: &Assessment) -> Vec<Line> {
 /// Kernels that nothing runs next to, since nobody says which part of the GPU they need.
 fn filling(assessment: &Assessment) -> Option<Line> {
     let names = quoted(&assessment.without_grid).join(", ");
-    let text =
-        format!("without a `grid`, {names} is assumed to fill the GPU: nothing runs alongside it");
+    let text = format!(
+        "without a `grid`, a kernel is assumed to fill the GPU, so nothing runs \
+                 alongside it: {names}"
+    );
     (!names.is_empty()).then(|| Line::new("No grid", text))
 }
 
@@ -149,8 +151,8 @@ fn on_request(assessment: &Assessment) -> Option<Line> {
     let names = quoted(&assessment.on_request).join(", ");
     (!names.is_empty()).then(|| {
         let text = format!(
-            "by default (little validation): {names}; to try them, list them in `families` under \
-             [plans]"
+            "{names}, which are off by default (little validation); to try them, list them in \
+             `families` under [plans]"
         );
         Line::new("Not tried", text)
     })

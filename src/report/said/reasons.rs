@@ -96,7 +96,7 @@ fn limit(assessment: &Assessment) -> Option<Line> {
     let what = if is_chosen && is_family { "a run".to_owned() } else { format!("`{}`", plan.plan) };
     let text = match cure(limit) {
         Some(cure) => format!("{limit}: {cure} would shorten {what} by {gain}"),
-        None => "no single cost limits it".to_owned(),
+        None => "no single cost limits the plan".to_owned(),
     };
     Some(Line::new("Limit", text))
 }
@@ -115,7 +115,7 @@ fn first_use(assessment: &Assessment) -> Option<Line> {
     let runs = plural(assessment.runs, "run");
     let saves = match saved {
         Span::ZERO => String::new(),
-        _ => format!("; then {late} saves {saved} a run, {} in {runs}", saved * assessment.runs),
+        _ => format!("; then {late} saves {saved} a run, {} over {runs}", saved * assessment.runs),
     };
     let [late_takes, early_takes] = [late_takes, early_takes].map(|takes| match takes {
         Span::ZERO => "none".to_owned(),
@@ -153,7 +153,7 @@ fn without_pinning(assessment: &Assessment) -> Option<Line> {
     let pinned = chosen.filter(|plan| is_alone && plan.chunks.is_none() && plan.pins);
     let pageable = assessment.plan(&without.chosen.plan);
     let why = pinned.zip(pageable).and_then(|(pinned, pageable)| added(pinned, pageable));
-    let why = if_known(why, |Added { what, to, .. }| format!(", where {what} take {to}"));
+    let why = if_known(why, |Added { what, to, .. }| format!(", where {to} goes to {what}"));
     Some(Line::new("Without pinning", format!("{scope}{}{why}", faster(without))))
 }
 
@@ -162,7 +162,7 @@ fn cpu_copies(assessment: &Assessment) -> Option<Line> {
     let copies = assessment.cpu_copies_ns?;
     let cpu = assessment.verdict.run.as_ref()?.on(true)?;
     let text = format!(
-        "{copies} of the CPU's {} is copying from and to the GPU, where the data lives",
+        "{copies} of the CPU's {} is copying to and from the GPU, where the data lives",
         cpu.time_ns
     );
     Some(Line::new("Copies", text))
@@ -274,7 +274,7 @@ const HELD: f64 = 0.5;
 fn host_thread(AssessedPlan { plan, host_thread, predicted_ns, .. }: &AssessedPlan) -> String {
     let HostThread { held, held_by, free_after_ns } = *host_thread;
     if free_after_ns.nanos_f64() / predicted_ns.nanos_f64().max(1.0) < FREE {
-        return format!("free after {free_after_ns} of a run of `{plan}`");
+        return format!("free {free_after_ns} into a run of `{plan}`");
     }
     if held < HELD {
         return format!(

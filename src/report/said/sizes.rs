@@ -107,7 +107,7 @@ pub(in crate::report) fn about_sizes(assessment: &Assessment) -> Option<Line> {
         text += &format!(", except {}", quoted(fixed).join(", "));
     }
     if *coarse {
-        text += ". Only a few sizes were tried, because plans have very many calls";
+        text += ". Only a few sizes were tried, because the plans make a great many calls";
     }
     for (on_cpu, too_large) in [(false, too_large_for_gpu), (true, too_large_for_cpu)] {
         if let Some(from) = too_large {

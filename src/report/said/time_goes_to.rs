@@ -61,7 +61,7 @@ fn part_of_run(plan: &AssessedPlan, cpu: Span, answer: Answer) -> String {
     match parts.into_iter().find(longer) {
         Some((share, what)) => {
             let takes = share_of(plan, share);
-            format!("{what} alone take {takes} on the GPU; the CPU takes {cpu} in all")
+            format!("on the GPU, {takes} goes to {what} alone; the CPU takes {cpu} in all")
         }
         None if answer == Answer::Gpu && plan.busy.kernels > 0.0 => faster_kernels(plan, cpu),
         None => {
@@ -118,7 +118,7 @@ fn parts_of_both(one: &AssessedPlan, other: &AssessedPlan) -> String {
                 "kernels hide all but {mine} of the {what} in `{one}`; in `{other}`, {theirs} \
                  remain exposed"
             ),
-            false => format!("{what} take {mine} in `{one}`, {theirs} in `{other}`"),
+            false => format!("{what}: {mine} in `{one}`, {theirs} in `{other}`"),
         }
     });
     let is_told =

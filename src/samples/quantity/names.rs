@@ -29,7 +29,7 @@ impl fmt::Display for Quantity {
             Self::Chain { links, across } => {
                 write!(f, "chain of {}{}", joined(links), when(*across, ACROSS))
             }
-            Self::Crossing { .. } => f.write_str("kernels of two GPUs, one after the other"),
+            Self::Crossing { .. } => f.write_str("kernels on two GPUs, one after the other"),
             Self::Setup { step } => f.write_str(step.name()),
             Self::Own(run) => write!(f, "{run}"),
             Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),

@@ -135,7 +135,7 @@ impl Row<'_> {
         if let Some(streams) = several("branches")? {
             return Ok(Quantity::Rotation { direction, bytes, streams, in_graph: true });
         }
-        let at_once = "the number of GPUs that copy at once, 2 or more";
+        let at_once = "the number of GPUs that copy at once";
         if let Some(devices) = self.within("gpus", 2..=MOST_GPUS - 1, at_once)? {
             let both = self.is_beside_the_other(direction)?;
             return Ok(Quantity::Concurrent { direction, bytes, devices, both });
@@ -166,12 +166,12 @@ impl Row<'_> {
     /// way.
     fn peer_copy(&self) -> Result<Quantity, String> {
         let end = |column| {
-            let missing = || format!("column `{column}`: empty; write a GPU's number, such as 0");
+            let missing = || format!("column `{column}`: empty; write a GPU number, such as 0");
             self.gpu(column)?.ok_or_else(missing)
         };
         let (from, to) = (end("from")?, end("to")?);
         if from == to {
-            return Err("column `to`: same GPU as `from`; write another one".to_owned());
+            return Err("column `to`: same GPU as `from`; write a different one".to_owned());
         }
         let both = self.any_of("concurrent", &[("P2P", ())])?.is_some();
         Ok(Quantity::PeerCopy { from, to, bytes: self.bytes("bytes")?, direct: true, both })
@@ -203,7 +203,8 @@ impl Row<'_> {
                 Ok(Quantity::KernelBeside { direction, variant, elements })
             }
             Some(_) => {
-                Err("column `concurrent`: write H2D or D2H, the copies during the kernel"
+                Err("column `concurrent`: write H2D or D2H, the direction of the copies that run \
+                     during the kernel"
                     .to_owned())
             }
         }
@@ -252,8 +253,8 @@ impl Row<'_> {
         match (self.any_of("streams", &STREAMS)?.unwrap_or(Streams::One), after) {
             (Streams::OfTwoGpus, _) if only_kernels => Ok(Quantity::Crossing { whole: false }),
             (Streams::OfTwoGpus, _) => {
-                Err("column `streams`: `gpus` is only for a `kernel` after a `kernel`: the extra \
-                     time of the wait compared with one GPU"
+                Err("column `streams`: `gpus` is only for a `kernel` after a `kernel`; it \
+                     measures how much longer the wait takes than on one GPU"
                     .to_owned())
             }
             (Streams::InAGraph, _) => node(after, to),

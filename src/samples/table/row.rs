@@ -106,7 +106,7 @@ impl<'r> Row<'r> {
     pub fn gpu(&self, column: &str) -> Result<Option<DeviceId>, String> {
         let Some(text) = self.get(column) else { return Ok(None) };
         let number = text.parse::<usize>().ok().filter(|&number| number < MOST_GPUS as usize);
-        let bad = || format!("column `{column}`: `{text}` is not a GPU's number, such as 0 or 1");
+        let bad = || format!("column `{column}`: `{text}` is not a GPU number, such as 0 or 1");
         number.map(|number| Some(DeviceId(number))).ok_or_else(bad)
     }
 }

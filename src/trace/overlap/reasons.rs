@@ -13,8 +13,9 @@ words! {
     #[serde(rename_all = "kebab-case")]
     pub enum Reason {
         /// The driver staged it, and the host could not go on.
-        Pageable = "pageable memory: the call returned only when the driver was done with it",
-        NewMemory = "new memory: the copy waited for its pages, which nobody had touched",
+        Pageable = "pageable memory: the call returned only when the driver was done with the \
+                    copy",
+        NewMemory = "new memory: the copy waited for its pages, which had not been touched yet",
         PageableWaited = "pageable memory, and the host waited for the copy",
         Blocking = "the call waits for the copy",
         HostWaited = "the host waited for it before launching anything else",
@@ -24,7 +25,7 @@ words! {
         Event = "the next kernel's stream waited for it",
         OtherCopy = "the next kernel was waiting for another copy",
         EngineBusy = "the copy engine was busy with another copy while kernels ran",
-        HostLate = "the host launched the next kernel only after it had ended",
+        HostLate = "the host launched the next kernel only after the copy had ended",
         NothingBehind = "no kernel came after it",
     }
 }

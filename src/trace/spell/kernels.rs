@@ -93,9 +93,9 @@ impl<'t> Kernels<'t> {
             if self.shared.contains(kind) {
                 let _ = writeln!(
                     text,
-                    "# It ran alongside other kernels, and its time includes the slowdown by them: \
-                     so\n# it does not slow them here. Recorded: grid {grid:?}, block \
-                     {block:?}.\ngrid = [1]\nblock = [32]"
+                    "# It ran alongside other kernels, and its time includes the slowdown that \
+                     they caused, so\n# it does not slow them down here. Recorded: grid \
+                     {grid:?}, block {block:?}.\ngrid = [1]\nblock = [32]"
                 );
             } else if grid.iter().chain(block).all(|&side| side > 0) {
                 let _ = writeln!(text, "grid = {grid:?}\nblock = {block:?}");
