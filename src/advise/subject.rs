@@ -5,7 +5,9 @@ use super::rewriting::Condition;
 use crate::kernels::Geometry;
 use crate::machine::Direction::{DeviceToHost, HostToDevice};
 use crate::machine::StreamId;
-use crate::program::{AllocationId, Call, OwnStep, Place, Program, Slice, Step, check_hazards};
+use crate::program::{
+    AllocationId, Call, MemoryChange, OwnStep, Place, Program, Slice, Step, check_hazards,
+};
 use crate::units::Bytes;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +42,7 @@ impl Subject {
     /// memory that it uses; if its own order of calls then has a race, all that their stream uses.
     pub fn recorded(program: Program) -> Self {
         let whole = |_: StreamId| true;
+        let program = without_reads_of_new_memory(program);
         let subject =
             |program| Self { is_recorded: true, by_address: false, ..Self::spelled(program) };
         let all = subject(with_uses(&program, |_| used_in(&program, &whole)));
@@ -142,6 +145,25 @@ impl Subject {
 /// All of some memory.
 pub(super) fn whole(program: &Program, allocation: AllocationId) -> Slice {
     Slice { allocation, offset: Bytes::ZERO, length: program.allocation(allocation).bytes }
+}
+
+/// The program with kernels that do not read memory which the body has taken and nothing has
+/// written since. What such memory holds is nobody's, so no result depends on it.
+fn without_reads_of_new_memory(mut program: Program) -> Program {
+    let mut new: BTreeSet<AllocationId> = BTreeSet::new();
+    for at in 0..program.body.len() {
+        if let Some((id, MemoryChange::Allocate)) = program.body[at].memory_change() {
+            new.insert(id);
+            continue;
+        }
+        if let Some(Step::Own(step)) = program.body[at].launched_mut() {
+            step.reads.retain(|slice| !new.contains(&slice.allocation));
+        }
+        for written in program.accesses(&program.body[at]).filter(|one| one.writes()) {
+            new.remove(&written.allocation());
+        }
+    }
+    program
 }
 
 /// A step of which only the memory is known.

@@ -56,13 +56,15 @@ impl Trace {
         let mut found: Vec<Division> = found.collect();
         // The shortest turn of those that explain nearly all; else what explains most. One that
         // begins where the program's loop does has a whole turn more than one that begins inside.
-        // Where the GPU has nothing left to do, a turn is whole in itself.
+        // Where the GPU has nothing left to do, and no memory of the loop is left to free, a turn is
+        // whole in itself.
         let good = found.iter().any(|one| one.explained >= EXPLAINED);
         let least = if good { EXPLAINED } else { EXPLAINED_AT_LEAST };
         found.retain(|one| one.explained >= least);
         let rank = |one: &Division| {
             let most = Reverse(one.turns.len());
-            (one.usual_length, most, one.running, Reverse(one.gap), one.turns[0][0])
+            let gap = Reverse(one.gap);
+            (one.usual_length, most, one.running, one.held, gap, one.turns[0][0])
         };
         let best = found.into_iter().min_by_key(rank)?;
         Some(self.pass_of(thread, &positions, &best))
@@ -105,6 +107,8 @@ struct Sequence {
     gaps: Vec<Span>,
     /// For how long GPUs go on at the begin of each call with what was asked of them before.
     running: Vec<Span>,
+    /// How many allocations there are before each call.
+    held: Vec<u64>,
     end: Instant,
 }
 
@@ -118,6 +122,8 @@ struct Division {
     /// How long GPUs go on, at the begin of a turn of the middle, with what was asked before it:
     /// in hundredths of such a turn.
     running: u64,
+    /// How many allocations there are at the begin of a turn of the middle.
+    held: u64,
     /// The middle of the host's time before a turn: a loop is best cut where the host pauses.
     gap: Span,
 }
@@ -143,12 +149,15 @@ impl Sequence {
         let begins: Vec<Instant> = positions.iter().map(|&at| trace.calls[at].begin).collect();
         let ends = positions.iter().map(|&at| trace.calls[at].end);
         let before = std::iter::once(Instant::START).chain(ends);
-        let gap = |(&begin, before): (&Instant, Instant)| {
-            begin.since_start().saturating_sub(before.since_start())
+        let gap = |(&at, before): (&usize, Instant)| {
+            let call = &trace.calls[at];
+            let since = call.begin.since_start().saturating_sub(before.since_start());
+            since.saturating_sub(call.recorder)
         };
-        let gaps = begins.iter().zip(before).map(gap).collect();
-        let (kinds, running) = (kinds.collect(), running(trace, positions));
-        Self { kinds, begins, gaps, running, end: trace.end() }
+        let gaps = positions.iter().zip(before).map(gap).collect();
+        let (kinds, held, running) =
+            (kinds.collect(), held(trace, positions), running(trace, positions));
+        Self { kinds, begins, gaps, running, held, end: trace.end() }
     }
 
     /// Where each call that recurs does so, a few for each number of times.
@@ -169,8 +178,9 @@ impl Sequence {
         let groups = recurring.chunk_by(|one, other| one.len() == other.len());
         let few = groups.flat_map(|group| {
             let step = group.len().div_ceil(TRIED_OF_EQUALS);
-            let idle =
-                group.iter().min_by_key(|places| (self.middle(&self.running, places), places[0]));
+            let idle = group.iter().min_by_key(|places| {
+                (self.middle(&self.running, places), self.middle_held(places), places[0])
+            });
             group.iter().step_by(step).chain(idle).cloned()
         });
         let few: Vec<Vec<usize>> = few.collect();
@@ -213,13 +223,21 @@ impl Sequence {
         let turn = time(&turns) / turns.len() as f64;
         let running = self.middle(&self.running, &starts).nanos_f64() / turn.max(1.0);
         let running = (100.0 * running) as u64;
-        Some(Division { turns, others, usual_length: length, explained, running, gap })
+        let held = self.middle_held(&starts);
+        Some(Division { turns, others, usual_length: length, explained, running, held, gap })
     }
 
     /// The middle of some times at these places.
     fn middle(&self, times: &[Span], places: &[usize]) -> Span {
         let times: Vec<f64> = places.iter().map(|&at| times[at].nanos_f64()).collect();
         Span::from_nanos_f64(median(&times).unwrap_or_default())
+    }
+
+    /// The middle of how many allocations there are at these places.
+    fn middle_held(&self, places: &[usize]) -> u64 {
+        let mut held: Vec<u64> = places.iter().map(|&at| self.held[at]).collect();
+        held.sort_unstable();
+        held.get(held.len() / 2).copied().unwrap_or_default()
     }
 
     /// The segment that makes the calls of those equal segments that together take longest.
@@ -285,6 +303,22 @@ fn running(trace: &Trace, positions: &[usize]) -> Vec<Span> {
     let left =
         |&at: &usize| before[at].since_start().saturating_sub(trace.calls[at].begin.since_start());
     positions.iter().map(left).collect()
+}
+
+/// How many allocations there are before each of some calls.
+fn held(trace: &Trace, positions: &[usize]) -> Vec<u64> {
+    let mut there: u64 = 0;
+    let before = trace.calls.iter().map(|call| {
+        let before = there;
+        match call.kind {
+            CallKind::Allocate { .. } => there += 1,
+            CallKind::Free { .. } => there = there.saturating_sub(1),
+            _ => {}
+        }
+        before
+    });
+    let before: Vec<u64> = before.collect();
+    positions.iter().map(|&at| before[at]).collect()
 }
 
 fn hashed(value: &impl Hash) -> u64 {

@@ -1,9 +1,10 @@
 //! Memory by its addresses, as far as a recording has them.
 //!
 //! Ranges of copies that overlap, or that adjoin, are one block. A kernel uses the blocks that its
-//! pointers point into. A pointer to memory that no copy uses makes a small block of its own, so
+//! pointers point into. Memory that the calls take and give back is a block. A pointer to memory that no copy uses makes a small block of its own, so
 //! that kernels with equal pointers stay in order.
 
+use super::lifetimes::{given_back, taken};
 use crate::trace::{CallKind, MemoryKind, Trace, WorkKind};
 use crate::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,8 @@ pub(super) struct Blocks {
     /// For each space, the block that begins at an address.
     blocks: BTreeMap<Space, BTreeMap<u64, Block>>,
     used: BTreeSet<(Space, u64)>,
+    /// The addresses of device memory that the calls take and give back.
+    lasts_for_a_while: BTreeSet<u64>,
 }
 
 impl Blocks {
@@ -42,6 +45,13 @@ impl Blocks {
             let range = [from, from.saturating_add(bytes.max(1))];
             ranges.entry(space).or_default().push(range);
         };
+        // The trace does not say on which GPU memory was taken.
+        let taken = if gpus.len() == 1 { taken(trace, calls) } else { BTreeMap::new() };
+        let mut edges = BTreeSet::new();
+        for (address, bytes) in taken {
+            add(Space::Device(0), address, bytes.get());
+            edges.extend([address, address.saturating_add(bytes.get())]);
+        }
         for &at in calls {
             for &work in &asked_for[at] {
                 let work = &trace.work[work];
@@ -69,8 +79,20 @@ impl Blocks {
                 }
             }
         }
-        let blocks = ranges.into_iter().map(|(space, ranges)| (space, merged(ranges))).collect();
-        Self { blocks, used: BTreeSet::new() }
+        let blocks = ranges.into_iter().map(|(space, ranges)| {
+            let is_edge = |address| space == Space::Device(0) && edges.contains(&address);
+            (space, merged(ranges, is_edge))
+        });
+        let blocks = blocks.collect();
+        let found = Self { blocks, ..Self::default() };
+        let lasts_for_a_while = given_back(trace, calls, asked_for, &found);
+        Self { lasts_for_a_while, ..found }
+    }
+
+    /// The device memory that begins at an address, if the calls take it and give it back.
+    pub fn taken(&mut self, address: u64) -> Option<String> {
+        let is_taken = self.lasts_for_a_while.contains(&address);
+        is_taken.then(|| self.whole(Space::Device(0), address)).flatten()
     }
 
     /// Some bytes from an address on, as a scenario names them.
@@ -94,13 +116,16 @@ impl Blocks {
     }
 
     fn block(&mut self, space: Space, address: u64) -> Option<(u64, u64)> {
+        let found = self.bounds(space, address)?;
+        self.used.insert((space, found.0));
+        Some(found)
+    }
+
+    /// Where the block around an address begins and ends.
+    pub fn bounds(&self, space: Space, address: u64) -> Option<(u64, u64)> {
         let blocks = self.blocks.get(&space)?;
         let (&begin, block) = blocks.range(..=address).next_back()?;
-        let end = block.end;
-        (address < end).then(|| {
-            self.used.insert((space, begin));
-            (begin, end)
-        })
+        (address < block.end).then_some((begin, block.end))
     }
 
     fn name(&self, space: Space, begin: u64) -> String {
@@ -135,13 +160,16 @@ pub(super) const fn space(kind: MemoryKind, device: u32) -> Space {
     }
 }
 
-/// Ranges as blocks, one of those that overlap or adjoin.
-fn merged(mut ranges: Vec<[u64; 2]>) -> BTreeMap<u64, Block> {
+/// Ranges as blocks, one of those that overlap or adjoin. Nothing is joined at an edge of memory
+/// that was taken by itself.
+fn merged(mut ranges: Vec<[u64; 2]>, is_edge: impl Fn(u64) -> bool) -> BTreeMap<u64, Block> {
     ranges.sort_unstable();
     let mut found: Vec<[u64; 2]> = Vec::new();
     for [from, to] in ranges {
         match found.last_mut() {
-            Some(last) if from <= last[1] => last[1] = last[1].max(to),
+            Some(last) if from < last[1] || (from == last[1] && !is_edge(from)) => {
+                last[1] = last[1].max(to)
+            }
             _ => found.push([from, to]),
         }
     }

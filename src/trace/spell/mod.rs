@@ -10,6 +10,7 @@
 
 mod blocks;
 mod kernels;
+mod lifetimes;
 mod memory;
 mod naming;
 mod places;
@@ -264,8 +265,19 @@ impl<'t> Writer<'t> {
             CallKind::Synchronize { stream: None }
             | CallKind::SynchronizeEvent { .. }
             | CallKind::SynchronizeDevice => self.waits_for_all(),
+            CallKind::Allocate { address, stream, .. } => {
+                self.changed("allocate", *address, *stream)
+            }
+            CallKind::Free { address, stream } => self.changed("free", *address, *stream),
             _ => Vec::new(),
         }
+    }
+
+    /// The call that takes memory or gives it back, if the program does both.
+    fn changed(&mut self, call: &str, address: u64, stream: Option<StreamKey>) -> Vec<String> {
+        let Some(name) = self.blocks.taken(address) else { return Vec::new() };
+        let stream = stream.map(|stream| format!(", stream = \"{}\"", self.stream_name(stream)));
+        vec![format!("{call} = \"{name}\"{}", stream.unwrap_or_default())]
     }
 
     /// Waits for all that was asked for so far: a trace does not say for which GPU a call waits, or
