@@ -36,6 +36,6 @@ words! {
         HasGraphs = "some calls are already in graphs",
         TooLong = "the program is too long to analyse",
         NotProved = "the rewritten program could not be proved equivalent",
-        NotPredicted = "the profile lacks the times for it",
+        NotPredicted = "the profile lacks the times needed to predict it",
     }
 }

@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 const BELOW: &str = "\
 A remedy rewrites the program without changing its results: it pins memory, waits later, uses a
 second stream, and so on. Each remedy is simulated by itself; then others are added to the best
-one. If a rewritten program has a race or leaves different data, it is not shown.
+one. If a rewritten program has a race or produces different data, it is not shown.
 
-For a trace, `advise` looks at the pass (iteration) of the loop with the median duration. Facts
+For a trace, `advise` looks at the loop's pass (iteration) of median duration. Facts
 that a trace cannot show, such as whether the host reads a result at once, are given as
 conditions: see `--details`.";
 

@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<Outcome, Failure> {
     }
     if arguments.format == Format::Json {
         return Err(Failure::refused(
-            "--format json applies to traces, and this is a scenario",
+            "--format json applies only to traces, but this is a scenario",
             "`hallway evaluate --format json` writes its plans with their times",
         ));
     }

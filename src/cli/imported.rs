@@ -62,7 +62,7 @@ impl KernelUses {
                         let shown: Vec<&str> = known.iter().map(String::as_str).take(8).collect();
                         format!("kernels here: `{}`", shown.join("`, `"))
                     }
-                    KernelUseError::Beyond { .. } => "pointers are counted from 0".into(),
+                    KernelUseError::Beyond { .. } => "pointers are numbered from 0".into(),
                 };
                 Failure::refused(format!("--{access}s: {error}"), help)
             })?;

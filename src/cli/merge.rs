@@ -63,7 +63,8 @@ fn merge_sweeps(arguments: &MergeArguments) -> Result<Outcome, Failure> {
             return Err(refused(path, why, help));
         }
         if let Some(other) = other_points(&part) {
-            let why = format!("the points of `{other}` do not match the values of its part");
+            let why =
+                format!("the points of `{other}` are not those that this part should contain");
             return Err(refused(path, why, help));
         }
         match &mut merged {

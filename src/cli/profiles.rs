@@ -105,7 +105,7 @@ impl LoadedProfile {
             )
         };
         if !path.exists() {
-            return Err(refused("no samples next to the profile: no file"));
+            return Err(refused("no samples next to the profile: cannot find"));
         }
         let samples = Samples::load(&path)?;
         if samples.machine.unix_time == self.profile.machine.unix_time {

@@ -75,7 +75,7 @@ fn check_shape(program: &Program, in_flight: &InFlight) -> Known {
     } else if program.thread_count() > 1 && shares_channels(program) {
         "streams that share a channel in a program with several host threads"
     } else if in_flight.works_at_once {
-        "concurrent copies of pageable memory or CPU work in several host threads"
+        "copies of pageable memory, or CPU work, in several host threads at once"
     } else if in_flight.stages {
         "a copy of pageable memory concurrent with one of pinned memory in the same direction"
     } else if in_flight.meets_mapped {

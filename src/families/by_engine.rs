@@ -67,7 +67,7 @@ pub(super) fn by_engine(
     let all = chunks_of(builder.workload, dealing.chunks)?;
     let ring = ring.unwrap_or(all.len());
     if ring > all.len() {
-        return Err(format!("a ring of {ring} for {} chunks", all.len()));
+        return Err(format!("a ring of {ring} exceeds the number of chunks, {}", all.len()));
     }
     with_ring(builder, [&all, &all], dealing, ring, |_, _| Ok(()))
 }

@@ -125,5 +125,7 @@ pub(super) fn refuse_rows(
     let lies_apart = |buffer: &&Buffer| buffer.needed.is_some_and(|needed| needed.rows > 1);
     let mut apart = workload.buffers.iter().filter(lies_apart);
     let Some(Buffer { name, .. }) = apart.find(|buffer| is_meant(buffer)) else { return Ok(()) };
-    Err(format!("`{name}` is needed in separate rows, but the CPU only copies contiguous ranges"))
+    Err(format!(
+        "only separate rows of `{name}` are needed, but the CPU can only copy contiguous ranges"
+    ))
 }

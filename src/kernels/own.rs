@@ -277,7 +277,7 @@ impl Geometry {
             if let Some(at) = (0..3).find(|&at| sides[at] == 0 || sides[at] > most[at]) {
                 let (side, most) = (sides[at], most[at]);
                 return Some(format!(
-                    "its {part} has {side} {unit} in dimension {at}; the limits are 1 to {most}"
+                    "its {part} has {side} {unit} in dimension {at}; it must have 1 to {most}"
                 ));
             }
         }

@@ -53,7 +53,7 @@ impl Profile {
         let foreign = others.chain(peers).find(|(_, device)| device.0 >= devices);
         let foreign = foreign.map(|(table, device)| {
             format!(
-                "a [[multi_gpu.{table}]] table refers to GPU {}, counted from 0, {has}",
+                "a [[multi_gpu.{table}]] table refers to GPU {} (GPUs are numbered from 0), {has}",
                 device.0
             )
         });

@@ -53,8 +53,8 @@ impl Profile {
             };
             let model = model(found).ok_or_else(|| Unknown::new(&*what))?;
             let returns = model.until_return.as_ref();
-            let returns =
-                returns.ok_or_else(|| Unknown::new(format!("the return time of {what}")))?;
+            let returns = returns
+                .ok_or_else(|| Unknown::new(format!("the time until calls return for {what}")))?;
             let complete = of_bytes(&model.until_complete, bytes, &what)?;
             Ok((of_bytes(returns, bytes, &what)?, complete))
         };

@@ -84,7 +84,7 @@ impl Program {
             let gap =
                 if device < streams { (0..device).find(|&one| !is_used(one)) } else { Some(0) };
             gap.map(|_| {
-                format!("streams[{at}] is on GPU {device}, but GPUs before it have no stream")
+                format!("streams[{at}] is on GPU {device}, but a GPU before it has no stream")
             })
         });
         of_streams.or_else(|| {
@@ -176,7 +176,7 @@ impl Program {
 
 /// A name of one of `there` things, which are numbered, that is none of them.
 fn beyond(kind: &str, at: usize, there: usize) -> Option<String> {
-    (at >= there).then(|| format!("{kind} {at}, but the {there} {kind}s are numbered from 0"))
+    (at >= there).then(|| format!("{kind} {at}, but the program has {there} (numbered from 0)"))
 }
 
 /// Rows that are none, or are not as many on both sides.
@@ -196,8 +196,8 @@ fn no_rows(rows: Rows, [from, to]: [&Slice; 2]) -> Option<String> {
     (rows[0].is_none() || rows[0] != rows[1]).then(|| {
         let [from, to] = [from.length, to.length];
         format!(
-            "rows of {row}, but a source of {from} and a target of {to} are not the same whole \
-             number of rows"
+            "rows of {row}, but a source of {from} and a target of {to} do not hold the same \
+             whole number of rows"
         )
     })
 }

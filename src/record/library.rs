@@ -175,7 +175,8 @@ fn find() -> Result<(Cupti, Option<Subscriber>), (Note, String)> {
     );
     for cupti in Cupti::candidates() {
         if cupti.version() < OLDEST {
-            let text = "is older than the CUPTI of CUDA 11.8, and its records differ";
+            let text =
+                "is older than the CUPTI of CUDA 11.8, and its records have a different format";
             why = (Note::NoCupti, format!("{} {text}", cupti.name));
             continue;
         }

@@ -231,7 +231,7 @@ fn agreement(advice: &Advice) -> String {
         return format!("\nMeasured here: a pass takes {today}.\n");
     };
     format!(
-        "\nMeasured here: a pass takes {today}. {within} of {} lie within their ranges; the median \
+        "\nMeasured here: a pass takes {today}. Within their ranges: {within} of {}; the median \
          error is {}.\n",
         plural(pairs.len() as u64, "factor"),
         fine_percent(middle)

@@ -72,7 +72,9 @@ impl Assessment {
                 ..0.001 => "less than 0.1%".to_owned(),
                 gain => fine_percent(gain),
             };
-            format!("; * recommended as the simplest; the fastest plan {with} takes {gain} less")
+            format!(
+                "; * recommended as the simplest; the fastest plan {with} takes {gain} less time"
+            )
         });
         format!("ranked by the time for {runs}{star}\n")
     }

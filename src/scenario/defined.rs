@@ -101,7 +101,8 @@ impl Scope<'_> {
         }
         let (result, task) = (&buffer.name, &task.name);
         let problem = format!(
-            "is too small: task `{task}` needs more of it to compute what is needed of `{result}`"
+            "is too small: task `{task}` needs more of the buffer to compute what is needed of \
+             `{result}`"
         );
         let help = format!(
             "reduce `needed` of `{result}`, or add the elements that it depends on to \

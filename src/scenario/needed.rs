@@ -95,7 +95,7 @@ impl Needed {
             Some((_, Ok(first))) if first < elements => first,
             Some((from, _)) => {
                 let message = format!("begins at element {from}, but the buffer has {elements}");
-                let help = "write an element from 0 to the last one";
+                let help = "write the number of an element, from 0 to that of the last one";
                 return wrong(from.span(), "outside", message, help);
             }
             None => 0,

@@ -24,17 +24,19 @@ mod recording;
 mod requests;
 mod scatter;
 mod spell;
+mod stated;
 mod unchanged;
 mod value;
 
 pub use error::TraceError;
-pub use kernel_use::{KernelUse, KernelUseError, PointerAccess};
+pub use kernel_use::KernelUseError;
 pub use overlap::{Account, CopySite, Gap, Gaps, Reason};
 pub use pass::Pass;
 pub use races::{EarlyChange, Race};
 pub use read::{is_trace, read};
 pub use recording::{Part, RecordedProcess, Recording, RecordingError, Totals, read_recording};
 pub use spell::{HostTime, Spelled, SpelledMemory, SpelledPart, Spelling};
+pub use stated::{KernelUse, PointerAccess};
 pub use unchanged::Sent;
 pub use value::{
     CallKind, CopyPlaces, Defect, DeviceWork, Gpu, HostCall, HostThread, MemoryKind, Origin, Range,

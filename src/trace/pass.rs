@@ -56,7 +56,7 @@ impl Trace {
         let mut found: Vec<Division> = found.collect();
         // The shortest turn of those that explain nearly all; else what explains most. One that
         // begins where the program's loop does has a whole turn more than one that begins inside.
-        // Where the GPU has nothing left to do, and no memory of the loop is left to free, a turn is
+        // Where the GPU has nothing left to do, and no memory of the loop is there, a turn is
         // whole in itself.
         let good = found.iter().any(|one| one.explained >= EXPLAINED);
         let least = if good { EXPLAINED } else { EXPLAINED_AT_LEAST };

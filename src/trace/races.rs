@@ -5,8 +5,8 @@
 //! Calls of several threads count as ordered in time, since a trace does not say how threads wait
 //! for each other. A recording has addresses: copies say which bytes they use, and a kernel uses at
 //! least the byte that each of its pointers points to. Whether it reads or writes there is not
-//! known unless the user says so. So a kernel and a copy that writes are certain to conflict; with a copy that only reads,
-//! it depends on the kernel.
+//! known unless the user says so. So a kernel and a copy that writes are certain to conflict; with
+//! a copy that only reads, it depends on the kernel.
 
 use super::{CallKind, PointerAccess, StreamKey, Trace, WorkKind};
 use std::collections::BTreeMap;

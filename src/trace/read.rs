@@ -157,9 +157,9 @@ fn unknown(path: &Path, head: &[u8]) -> TraceError {
         _ if begins(b"\xfd7zXZ") => "it is compressed with xz: decompress it (xz -d)",
         _ if begins(b"BZh") => "it is compressed with bzip2: decompress it (bzip2 -d)",
         _ => {
-            "it is not a trace that hallway can read: PyTorch profiler JSON (export_chrome_trace), \
-             Nsight Systems SQLite (nsys export --type sqlite FILE) or a recording of `hallway \
-             record`"
+            "it is not a trace that hallway can read: PyTorch profiler JSON \
+             (export_chrome_trace), Nsight Systems SQLite (nsys export --type sqlite FILE) or a \
+             recording made by `hallway record`"
         }
     };
     TraceError::Unknown { file: path.to_owned(), hint }

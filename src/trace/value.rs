@@ -1,6 +1,6 @@
 //! The value that every importer makes.
 
-use super::{KernelUse, PointerAccess};
+use super::stated::{KernelUse, PointerAccess};
 use crate::machine::Direction;
 use crate::units::{Bytes, Instant, Span, words};
 use std::collections::BTreeMap;

@@ -69,7 +69,7 @@ pub(super) fn scale(varied: &mut Varied, factors: [f64; 2]) -> Result<(), String
     let has_several = varied.profile.gpu_counts().iter().any(|&devices| devices > 1);
     if has_several && factors != [1.0; 2] {
         varied.assume(
-            "Concurrent copies of several GPUs are limited by the root complex and host memory, as \
+            "Concurrent copies by several GPUs are limited by the root complex and host memory, as \
              before.",
         );
     }

@@ -73,7 +73,8 @@ pub fn around(program: &Program) -> Workload {
 
 /// What a program may do, and nobody who spells one out means to do: wait for nothing, and renew
 /// memory that is pinned.
-const NOT_SPELLED_OUT: [&str; 2] = ["no earlier call records an event `", "is not pageable memory"];
+const NOT_SPELLED_OUT: [&str; 2] =
+    ["no earlier call records an event named `", "is not pageable memory"];
 
 #[test]
 fn each_has_a_text_and_computes_the_same_in_any_order() {

@@ -175,7 +175,7 @@ fn another_machine_is_told_by_what_differs() {
     let later = Provenance { unix_time: 7, link: "2.5 GT/s PCIe x16".to_owned(), ..here.clone() };
     assert!(later.differences(&here).is_empty());
     let other = Provenance { gpu: "Another".to_owned(), seed: 2, ..later };
-    let expected = ["gpu: was \"Another\", is \"Round Numbers 1000\"", "seed: was 2, is 1"];
+    let expected = ["gpu: was \"Another\", is now \"Round Numbers 1000\"", "seed: was 2, is now 1"];
     assert_eq!(other.differences(&here), expected);
 }
 

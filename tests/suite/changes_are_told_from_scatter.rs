@@ -1,4 +1,4 @@
-//! A check answers *changed* for what changed, *same* for what did not, and *unsure*
+//! A check answers *changed* for what changed, *same* for what did not, and *uncertain*
 //! where the samples cannot tell.
 
 use super::intervals_hold_what_they_promise::normal;
@@ -19,7 +19,7 @@ fn times(random: &mut ChaCha8Rng, median: f64, scatter: f64, samples: usize) -> 
     (0..samples).map(|_| median * (1.0 + scatter * normal(random))).collect()
 }
 
-/// The answers for a hundred pairs of sittings: same, changed, unsure.
+/// The answers for a hundred pairs of sittings: same, changed, uncertain.
 fn answers((ratio, scatter): (f64, f64), (before, now): (usize, usize)) -> [usize; 3] {
     let random = &mut ChaCha8Rng::seed_from_u64(5);
     let mut count = [0; 3];
@@ -60,8 +60,8 @@ fn another_machine_has_changed() {
 #[test]
 fn what_the_samples_leave_open_is_left_open() {
     // The ratio lies on the edge of the margin.
-    let [same, changed, unsure] = answers((1.05, 0.02), (100, 30));
-    assert!(unsure > 80, "{same} same, {changed} changed, {unsure} unsure");
+    let [same, changed, uncertain] = answers((1.05, 0.02), (100, 30));
+    assert!(uncertain > 80, "{same} same, {changed} changed, {uncertain} uncertain");
     // Seven samples give no 99% interval; eight do.
     assert_eq!(answers((1.0, 0.0), (7, 100)), [0, 0, 100]);
     assert_eq!(answers((1.0, 0.0), (100, 7)), [0, 0, 100]);
@@ -120,7 +120,7 @@ fn the_report_has_a_line_for_each_and_a_sum() {
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[2].contains("H2D copy of 1 MiB, pinned") && lines[2].ends_with("same"), "{text}");
     assert!(lines[3].contains("+50.0%") && lines[3].ends_with("changed"), "{text}");
-    assert!(text.contains("2 times: 1 same, 1 changed, 0 unsure. The machine has changed"));
+    assert!(text.contains("2 times: 1 same, 1 changed, 0 uncertain. The machine has changed"));
     assert!(
         drifts(&[(down, drift(20_100.0))], None).contains("No sign that the machine has changed."),
         "{text}"

@@ -157,7 +157,7 @@ fn a_comparison_fails_if_more_has_changed_than_chance_would() {
     std::fs::write(desk.path("broken.toml"), text.replace("[200.0]", "[nan]")).expect("written");
     let outcome = desk.run(&["compare", "broken.toml", "friday.toml"]);
     outcome.failed_cleanly(2);
-    outcome.says(&["broken.toml", "half widths"]);
+    outcome.says(&["broken.toml", "half-widths"]);
 }
 
 #[test]

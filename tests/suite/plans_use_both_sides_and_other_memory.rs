@@ -104,7 +104,10 @@ fn what_a_profile_lacks_is_named() {
     let product = searched(&read(&text), &PROFILE);
     assert!(product.plans.is_empty(), "a product goes through its factors again and again");
     let what = product.unknown[0].1.what();
-    assert!(what.contains("on host or managed memory, because it reads some of it more"), "{what}");
+    assert!(
+        what.contains("on host or managed memory, because the kernel reads some of that memory"),
+        "{what}"
+    );
 }
 
 /// All threads fill a ring faster than the driver's one thread; beyond the link nothing is gained.

@@ -310,7 +310,7 @@ fn rows_that_do_not_overlap_need_no_order() {
             .expect_err("unused buffers");
         let meets = found
             .to_string()
-            .contains("two calls use `e` and one of them writes it, but nothing orders");
+            .contains("two calls use `e` and one of them writes to it, but nothing orders");
         assert_eq!(meets, meet, "{second} KiB: {found}");
     }
 }

@@ -296,7 +296,7 @@ fn an_extent_is_asked_about_only_where_it_counts() {
     let arguments = Variant { kernel: Kernel::Convolution, extent: 11 }.arguments();
     let error =
         one.kernel(Kernel::Convolution, &arguments, 1_000, &DeviceLocality::default()).unwrap_err();
-    assert!(error.what().contains("with another `taps` than 9"), "{error}");
+    assert!(error.what().contains("with a `taps` other than 9"), "{error}");
 }
 
 #[test]

@@ -283,9 +283,9 @@ fn a_table_says_what_several_gpus_cost() {
     let way = [DeviceId(0), DeviceId(1)];
     assert_eq!(profile.peer_copy(way, Bytes::mib(1)), Ok(Span::from_micros(5)));
     for (row, words) in [
-        ("P2P,,1 MiB,,,,0,0,,,,,,,5e-6", "write another"),
+        ("P2P,,1 MiB,,,,0,0,,,,,,,5e-6", "write a different"),
         ("P2P,,1 MiB,,,,0,,,,,,,,5e-6", "column `to`: empty;"),
-        ("P2P,,1 MiB,,,,0,x,,,,,,,5e-6", "`: `x` is not a GPU's number, such as 0 or 1"),
+        ("P2P,,1 MiB,,,,0,x,,,,,,,5e-6", "`: `x` is not a GPU number, such as 0 or 1"),
         (
             "P2P,pinned,1 MiB,,,,0,1,,,,,,,5e-6",
             "column `memory`: does not apply to this row, which has `path` P2P",

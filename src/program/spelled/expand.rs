@@ -156,7 +156,7 @@ fn fault_of(hazard: Hazard, place: &dyn Fn(usize) -> Range<usize>) -> Fault {
                 "two calls use `{allocation}` and one of them writes to it, but nothing orders \
                  them"
             );
-            let help = "put them into the same stream, or have the second wait for an event \
+            let help = "put them in the same stream, or have the second wait for an event \
                         recorded after the first";
             Fault::new(message, place(second), "the second", help).and(place(first), "the first")
         }

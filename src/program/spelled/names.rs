@@ -124,8 +124,8 @@ pub(super) fn text(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// Lists the names that exist, as the fix for one that does not; `kind` says in the plural what they
-/// name.
+/// Lists the names that exist, as the fix for one that does not; `kind` says in the plural what
+/// they name.
 pub(super) fn known<'n>(kind: &str, names: impl Iterator<Item = &'n str>) -> String {
     match in_backquotes(names.take(8)) {
         none if none.is_empty() => format!("there are no {kind} here"),

@@ -230,7 +230,7 @@ impl Scope {
             return Ok(id);
         }
         let message = format!("no earlier call uses GPU {gpu}");
-        let help = "wait for a GPU that has work; GPUs are counted from 0";
+        let help = "wait for a GPU that has work; GPUs are numbered from 0";
         Err(Fault::new(message, gpu.span(), "nothing to wait for", help))
     }
 

@@ -144,7 +144,7 @@ impl Against {
         count("allocation", wanted.taken, found.taken);
         match &said[..] {
             [] => "\nThe pass makes the calls that were predicted.\n".to_owned(),
-            _ => format!("\nDifferences from the prediction, in a pass: {}.\n", joined(said, "; ")),
+            _ => format!("\nDifferences from the prediction, per pass: {}.\n", joined(said, "; ")),
         }
     }
 }

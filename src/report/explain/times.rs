@@ -120,7 +120,7 @@ fn hold_up(HoldUp { by, total, longest, from, call, awaited }: &HoldUp) -> Strin
         HeldUpBy::HandOver => ("Hand-overs delay", String::new()),
     };
     let call = call + 1;
-    format!("{who} it by {total}{longest} (from {from}, before call {call}{while_it})")
+    format!("{who} it by {total}{longest} (starting at {from}, before call {call}{while_it})")
 }
 
 /// The columns of a listing with times.

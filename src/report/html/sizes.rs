@@ -63,7 +63,7 @@ fn small_leads(found: &Threshold, sizes: &[AtSize]) -> Vec<String> {
         let elements = count(at.elements);
         (!is_as_said && gpu != cpu).then(|| {
             format!(
-                "At {elements} elements, {name} takes {less} less: too little to change the \
+                "At {elements} elements, {name} takes {less} less time: too little to change the \
                  verdict."
             )
         })

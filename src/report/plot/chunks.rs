@@ -39,7 +39,7 @@ pub fn chunks(of: &Pictured<'_>) -> Option<String> {
     let finding = match whole {
         Some(whole) if best > 1 => {
             let saved = 1.0 - time.nanos_f64() / whole.nanos_f64().max(1.0);
-            format!("{} take {} less than one", plural(best, "chunk"), fine_percent(saved))
+            format!("{} take {} less time than one", plural(best, "chunk"), fine_percent(saved))
         }
         Some(_) => "chunks gain nothing".to_owned(),
         None => format!("{} are fastest", plural(best, "chunk")),

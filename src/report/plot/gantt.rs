@@ -61,9 +61,9 @@ fn title(of: &Pictured<'_>, drawn: &Ranked) -> String {
     let Workload { name, runs, .. } = of.workload;
     let (verdict, runs) = (Verdict::of(of.ranking, *runs), plural(*runs, "run"));
     let who = match verdict.answer {
-        Answer::Gpu => format!("the GPU wins over {runs}"),
-        Answer::Both => format!("both sides together win over {runs}"),
-        Answer::Cpu => format!("the CPU wins over {runs}"),
+        Answer::Gpu => format!("the GPU is faster over {runs}"),
+        Answer::Both => format!("both sides together are faster over {runs}"),
+        Answer::Cpu => format!("the CPU is faster over {runs}"),
         Answer::Plan => format!("one plan is fastest over {runs}"),
         Answer::Tie => format!("a tie over {runs}"),
         Answer::NothingToCompare => "nothing to compare with".to_owned(),

@@ -25,8 +25,8 @@ pub(super) fn no_answer(assessment: &Assessment) -> Vec<Line> {
     let missing = assessment.missing_times.iter().skip(1).map(|one| {
         let MissingTime { kernel, on_cpu, other, other_wins_above_ns, .. } = one;
         let wins = match other_wins_above_ns {
-            Some(at) => format!("if it is over {at} a run"),
-            None => "even if it is zero".to_owned(),
+            Some(at) => format!("if that takes over {at} a run"),
+            None => "even if that takes no time".to_owned(),
         };
         let time = if *on_cpu { "CPU time" } else { "GPU time" };
         let text = format!("{time} of `{kernel}`; `{other}` is faster {wins}");
@@ -151,7 +151,7 @@ fn on_request(assessment: &Assessment) -> Option<Line> {
     let names = quoted(&assessment.on_request).join(", ");
     (!names.is_empty()).then(|| {
         let text = format!(
-            "{names}, which are off by default (little validation); to try them, list them in \
+            "{names}, which are off by default (barely validated); to try them, list them in \
              `families` under [plans]"
         );
         Line::new("Not tried", text)

@@ -1,10 +1,10 @@
 //! Memory by its addresses, as far as a recording has them.
 //!
 //! Ranges of copies that overlap, or that adjoin, are one block. A kernel uses the blocks that its
-//! pointers point into. Memory that the calls take and give back is a block. A pointer to memory that no copy uses makes a small block of its own, so
-//! that kernels with equal pointers stay in order.
+//! pointers point into. Memory that the calls take and give back is a block. A pointer to memory
+//! that no copy uses makes a small block of its own, so that kernels with equal pointers stay in
+//! order.
 
-use super::lifetimes::{given_back, taken};
 use crate::trace::{CallKind, MemoryKind, Trace, WorkKind};
 use crate::units::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,8 +32,6 @@ pub(super) struct Blocks {
     /// For each space, the block that begins at an address.
     blocks: BTreeMap<Space, BTreeMap<u64, Block>>,
     used: BTreeSet<(Space, u64)>,
-    /// The addresses of device memory that the calls take and give back.
-    lasts_for_a_while: BTreeSet<u64>,
 }
 
 impl Blocks {
@@ -84,15 +82,7 @@ impl Blocks {
             (space, merged(ranges, is_edge))
         });
         let blocks = blocks.collect();
-        let found = Self { blocks, ..Self::default() };
-        let lasts_for_a_while = given_back(trace, calls, asked_for, &found);
-        Self { lasts_for_a_while, ..found }
-    }
-
-    /// The device memory that begins at an address, if the calls take it and give it back.
-    pub fn taken(&mut self, address: u64) -> Option<String> {
-        let is_taken = self.lasts_for_a_while.contains(&address);
-        is_taken.then(|| self.whole(Space::Device(0), address)).flatten()
+        Self { blocks, used: BTreeSet::new() }
     }
 
     /// Some bytes from an address on, as a scenario names them.
@@ -158,6 +148,20 @@ pub(super) const fn space(kind: MemoryKind, device: u32) -> Space {
         _ if kind.is_on_host() => Space::Host(MemoryKind::Pageable),
         _ => Space::Device(device),
     }
+}
+
+/// Memory that calls take, by its address. Memory of several sizes at one address is left out.
+pub(super) fn taken(trace: &Trace, calls: &[usize]) -> BTreeMap<u64, Bytes> {
+    let mut found: BTreeMap<u64, Option<Bytes>> = BTreeMap::new();
+    for &at in calls {
+        if let CallKind::Allocate { memory: MemoryKind::Device, address, bytes, .. } =
+            trace.calls[at].kind
+        {
+            let size = found.entry(address).or_insert(Some(bytes));
+            *size = size.filter(|size| *size == bytes);
+        }
+    }
+    found.into_iter().filter_map(|(address, size)| Some((address, size?))).collect()
 }
 
 /// Ranges as blocks, one of those that overlap or adjoin. Nothing is joined at an edge of memory

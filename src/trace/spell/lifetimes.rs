@@ -1,23 +1,8 @@
 //! Device memory that a part of a trace both takes and gives back.
 
-use super::blocks::{Blocks, Space};
-use crate::trace::{CallKind, MemoryKind, Trace, WorkKind};
-use crate::units::Bytes;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Memory that calls take, by its address. Memory of several sizes at one address is left out.
-pub(super) fn taken(trace: &Trace, calls: &[usize]) -> BTreeMap<u64, Bytes> {
-    let mut found: BTreeMap<u64, Option<Bytes>> = BTreeMap::new();
-    for &at in calls {
-        if let CallKind::Allocate { memory: MemoryKind::Device, address, bytes, .. } =
-            trace.calls[at].kind
-        {
-            let size = found.entry(address).or_insert(Some(bytes));
-            *size = size.filter(|size| *size == bytes);
-        }
-    }
-    found.into_iter().filter_map(|(address, size)| Some((address, size?))).collect()
-}
+use super::blocks::{Blocks, Space, taken};
+use crate::trace::{CallKind, Trace, WorkKind};
+use std::collections::BTreeSet;
 
 /// The addresses of memory that calls take before they use it, and give back each time. It has to
 /// be a block by itself.

@@ -18,8 +18,9 @@ mod spelling;
 
 pub use spelling::{HostTime, SpelledMemory, SpelledPart, Spelling};
 
-use self::blocks::Blocks;
+use self::blocks::{Blocks, Space};
 use self::kernels::Kernels;
+use self::lifetimes::given_back;
 use self::memory::Memory;
 use self::naming::{CAPTURED, Streams, Threads};
 use super::{CallKind, PointerAccess, StreamKey, Trace, WorkKind};
@@ -103,6 +104,8 @@ struct Writer<'t> {
     kernels: Kernels<'t>,
     memory: Memory,
     blocks: Blocks,
+    /// The addresses of device memory that the program takes and gives back.
+    given_back: BTreeSet<u64>,
     streams: Streams,
     threads: Threads<'t>,
     recorded_events: BTreeSet<u64>,
@@ -129,6 +132,7 @@ impl<'t> Writer<'t> {
             SpelledMemory::ByAddress => Blocks::of(trace, calls, &asked_for, &gpus),
             SpelledMemory::OfStreams | SpelledMemory::Pinned => Blocks::default(),
         };
+        let given_back = given_back(trace, calls, &asked_for, &blocks);
         Self {
             trace,
             gpus,
@@ -136,6 +140,7 @@ impl<'t> Writer<'t> {
             kernels: Kernels::of(trace, how.each_kernel),
             memory: Memory::default(),
             blocks,
+            given_back,
             streams: Streams::of(trace),
             threads: Threads::of(trace, calls, &asked_for),
             asked_for,
@@ -275,7 +280,11 @@ impl<'t> Writer<'t> {
 
     /// The call that takes memory or gives it back, if the program does both.
     fn changed(&mut self, call: &str, address: u64, stream: Option<StreamKey>) -> Vec<String> {
-        let Some(name) = self.blocks.taken(address) else { return Vec::new() };
+        if !self.given_back.contains(&address) {
+            return Vec::new();
+        }
+        let name = self.blocks.whole(Space::Device(0), address);
+        let name = name.expect("what is given back is a block");
         let stream = stream.map(|stream| format!(", stream = \"{}\"", self.stream_name(stream)));
         vec![format!("{call} = \"{name}\"{}", stream.unwrap_or_default())]
     }

@@ -39,7 +39,7 @@ fn has_its_calls_with_streams_ranges_and_events() {
     for words in [
         "Each batch is split into 4 chunks.",
         "The set-up pins 2 buffers",
-        "By event: a kernel waits for a copy to the GPU, 4 times per run.",
+        "An event makes a kernel wait for a copy to the GPU, 4 times per run.",
         "The host waits only at the end of a run, for",
         // The last chunk begins four elements, the halo, before three quarters of 64 MiB.
         "copy = \"field[50331632 B..]\", to = \"gpu:field 4[..16777232 B]\"",

@@ -212,7 +212,7 @@ fn disturbed_measurements_count_and_are_counted() {
     assert_eq!(at(1_965).disturbance(&usual), None);
     assert_eq!(Condition::default().disturbance(&usual), None);
     let slow = at(1_200).disturbance(&usual).expect("slow");
-    assert_eq!(slow, "SM clock of 1200 instead of 1980 MHz");
+    assert_eq!(slow, "SM clock of 1200 MHz instead of 1980 MHz");
     let held = Condition { throttled: vec!["software power cap".to_owned()], ..at(1_980) };
     assert_eq!(held.disturbance(&usual).as_deref(), Some("software power cap"));
 

@@ -93,7 +93,7 @@ fn of_two_that_disagree_none_counts() {
     value["scenarios"].as_array_mut().expect("a list").push(again);
     std::fs::write(&old, value.to_string()).expect("written");
     let said = refused(&evaluate(&["--baseline", at]));
-    assert!(said.contains("it has the scenario `small-scale` twice"), "{said}");
+    assert!(said.contains("it contains the scenario `small-scale` twice"), "{said}");
     std::fs::write(&old, text).expect("written");
     let limits = ["--baseline", at, "--fail-if", "slower=50%", "--fail-if", "slower=1%"];
     let said = refused(&evaluate(&limits));

@@ -44,7 +44,7 @@ fn samples_that_end_early_are_refused_or_said_to() {
         "{error}"
     );
     let more = format!("{few}{}\n", lines[1]);
-    assert!(error_of("samples.jsonl", &more).contains("it continues after its end"));
+    assert!(error_of("samples.jsonl", &more).contains("there is data after its end marker"));
 }
 
 #[test]

@@ -77,8 +77,8 @@ fn a_time_at_one_size_is_of_no_piece() {
     let (_, unknown) = cut.expect("in pieces, it is not predicted");
     assert_eq!(
         unknown.to_string(),
-        "kernel `k` has a time on the GPU at only one size, but its chunks have another: add \
-         a second point to its `[[kernel]]`"
+        "kernel `k` has a time on the GPU at only one size, but its chunks have a different size: \
+         add a second point to its `[[kernel]]`"
     );
 }
 

@@ -181,7 +181,7 @@ fn calls_that_contradict_themselves_are_refused_with_their_place() {
         let call = json!({ "Replay": { "stream": 0, "calls": 0 } });
         value["setup"].as_array_mut().expect("calls").push(call);
     };
-    refused("resident", in_setup, "launches a graph in the setup; only the body can");
+    refused("resident", in_setup, "launches a graph in the set-up; only the body can");
     refused_call("graph of", "Replay", set("/calls", 0), "launches a graph without calls");
     let everything = |value: &mut Value| {
         let at = first(value, "Replay");

@@ -79,7 +79,7 @@ fn any_order_of_the_threads_computes_the_same_and_the_executor_refuses_several()
     let error = executor.run(&workload.programs[0], Effort::SHORT).expect_err("refused");
     assert!(matches!(error, ExecuteError::OnlyPredicted { .. }), "{error}");
     assert!(
-        error.to_string().contains("uses 2 host threads, but hallway runs programs with one"),
+        error.to_string().contains("uses 2 host threads, but hallway only runs programs with one"),
         "{error}"
     );
 }
@@ -101,5 +101,5 @@ fn a_value_with_wrong_threads_is_refused() {
     let own = |one: &mut Program| one.body[5] = Call::SynchronizeThread(ThreadId::MAIN);
     refused(&own, "body[5] is made by the thread it waits for");
     let early = |one: &mut Program| one.setup.push(Call::SynchronizeThread(ThreadId(1)));
-    refused(&early, "waits for a thread in the setup, which only the main thread runs");
+    refused(&early, "waits for a thread in the set-up, which only the main thread runs");
 }

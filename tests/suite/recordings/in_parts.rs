@@ -75,7 +75,7 @@ fn only_what_happens_in_a_range_is_recorded() {
 fn a_range_that_never_came_is_said() {
     let never = record(&["--range", "Step"], &["ranges"], &[]);
     assert_eq!(never.output.status.code(), Some(1));
-    assert!(never.said().contains("entered no range `Step`"), "{}", never.said());
+    assert!(never.said().contains("never entered a range named `Step`"), "{}", never.said());
     assert!(never.said().contains("`inner`, `span`, `step`"), "{}", never.said());
     assert!(!never.path().exists());
     let none = record(&["--range", "profiler"], &["everything"], &[]);

@@ -73,7 +73,7 @@ fn a_changed_program_is_held_against_the_prediction() {
     // The other loop sends some more bytes.
     assert!(found["recorded_traits"]["pinned_in"].as_u64() > Some(1_000_000), "{found:#}");
     let text = against("tests/recordings/pinned.hallway", &[]);
-    assert!(text.contains("this was made: pin `pageable-1`"), "{text}");
+    assert!(text.contains("this change was made: pin `pageable-1`"), "{text}");
     let text = against("tests/recordings/pageable.hallway", &[]);
     assert!(text.contains("none of the predicted changes was made"), "{text}");
 }

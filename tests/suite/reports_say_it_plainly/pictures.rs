@@ -238,7 +238,7 @@ fn bandwidth_stands_beside_what_the_link_could_carry() {
     assert_eq!(picture.matches("<circle").count(), 2 * 3 + 2 + 2);
     assert_eq!(picture, bandwidth(&machine(), &samples()));
     let mut unknown = machine();
-    unknown.machine.link = "not shown by the system".to_owned();
+    unknown.machine.link = "not reported by the system".to_owned();
     let picture = bandwidth(&unknown, &samples());
     is_whole(&picture);
     assert!(!picture.contains("in theory"));

@@ -43,7 +43,7 @@ fn open_sizes_are_shaded_once_and_explained() {
         assert!(overlaps.ends_with(": 0") && !overlaps.starts_with('0'), "{overlaps}");
     }
     let legend = "document.querySelector('.sample.shaded').parentElement.textContent";
-    assert!(browser.text(legend).starts_with("open ("));
+    assert!(browser.text(legend).starts_with("undecided ("));
 }
 
 /// The first mark behind zero has a label, and so has every other on a wide axis.

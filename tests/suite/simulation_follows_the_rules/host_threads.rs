@@ -98,7 +98,7 @@ fn what_nobody_has_measured_of_threads_is_refused_by_name() {
         let error = simulate(&tiny_by(calls), &machine()).expect_err("not measured");
         assert!(error.to_string().contains(expected), "{error}");
     };
-    let both = "concurrent copies of pageable memory or CPU work in several host threads";
+    let both = "copies of pageable memory, or CPU work, in several host threads at once";
     refused(vec![(0, compute(100)), (1, copy_in(0, PAGEABLE, 50_000)), (1, synchronize(0))], both);
     refused(vec![(0, compute(100)), (1, compute(100))], both);
     // One after the other, they are known.

@@ -229,7 +229,7 @@ fn all_that_a_profile_lacks_is_named_at_once() {
     assert_eq!(
         unknown.to_string(),
         "the profile lacks kernel `scale` on the GPU; the host cost of a launch; the host cost \
-         of a synchronisation; the host cost of an H2D copy call: `hallway calibrate` \
-         measures it, and docs/reference/table.md says whether a table can supply it"
+         of a synchronisation; the host cost of an H2D copy call: run `hallway calibrate` to \
+         measure this; docs/reference/table.md says whether a table can supply this instead"
     );
 }

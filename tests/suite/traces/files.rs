@@ -88,10 +88,10 @@ fn names_need_not_be_escaped() {
 
 #[test]
 fn what_is_no_trace_is_refused_with_what_to_do() {
-    let empty = "the file is empty. The profiler writes it on exit: was it still running?";
+    let empty = "the file is empty. The profiler writes it on exit: was the program still running?";
     let no_trace = "it is not a trace that hallway can read: PyTorch profiler JSON \
-        (export_chrome_trace), Nsight Systems SQLite (nsys export --type sqlite FILE) or a \
-        recording of `hallway record`";
+                    (export_chrome_trace), Nsight Systems SQLite (nsys export --type sqlite \
+                    FILE) or a recording made by `hallway record`";
     let nothing = "it contains no CUDA calls and no GPU work. Record it with \
         ProfilerActivity.CUDA among the activities";
     let events = br#"{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mul"}]}"#;

@@ -27,6 +27,6 @@ fn first_use_that_is_not_known_is_said_to_be_missing() {
     let gpu = assessment.plans.iter().find(|plan| plan.side != Side::Cpu).expect("one");
     assert!(gpu.first_use_ns.is_none() && gpu.program_ns.is_some());
     let text = said::text(&assessment, &profile);
-    let start = "the times of programs leave out part of the first use of the GPU";
+    let start = "the profile lacks part of the cost of the first use of the GPU";
     assert!(said::the(&text, "First use").starts_with(start), "{text}");
 }

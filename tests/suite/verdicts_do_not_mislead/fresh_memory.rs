@@ -38,6 +38,6 @@ fn the_cpu_says_how_much_of_its_time_is_copies_from_the_device() {
     let start = format!("{} of the CPU's ", time.expect("it fetches its data"));
     let said = said.expect("it is said");
     assert!(said.starts_with(&start), "{said}");
-    assert!(said.ends_with(" is copying from and to the GPU, where the data lives"), "{said}");
+    assert!(said.ends_with(" is copying to and from the GPU, where the data lives"), "{said}");
     assert_eq!(copies(&scenario("stencil-halo")), (None, None));
 }
