@@ -33,4 +33,4 @@ pub use refusal::Refusal;
 pub use remedies::Remedy;
 pub use rewriting::{Condition, Place, Rewriting};
 pub use search::{LEAST_GAIN, advise};
-pub use subject::Subject;
+pub use subject::{HostReads, Subject};

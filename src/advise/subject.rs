@@ -7,6 +7,7 @@ use crate::machine::Direction::{DeviceToHost, HostToDevice};
 use crate::machine::StreamId;
 use crate::program::{
     AllocationId, Call, MemoryChange, OwnStep, Place, Program, Slice, Step, check_hazards,
+    ordered_reads,
 };
 use crate::units::Bytes;
 use std::borrow::Cow;
@@ -29,13 +30,25 @@ pub struct Subject {
     /// For copies of the body, by their positions, whether they were recorded to bring equal bytes
     /// in all passes. What is not known is left out.
     pub unchanged: BTreeMap<usize, bool>,
+    /// What the host may read of what was copied to it.
+    pub host_reads: HostReads,
+}
+
+/// What the host may read whenever it works. A recording does not show what it reads, but it cannot
+/// read what may still be under way.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HostReads {
+    /// For each time that it works in a pass.
+    each: Vec<Vec<AllocationId>>,
+    /// The number of allocations that were looked at.
+    allocations: usize,
 }
 
 impl Subject {
     /// A program that a scenario spells out.
     pub fn spelled(program: Program) -> Self {
-        let unchanged = BTreeMap::new();
-        Self { program, is_recorded: false, by_address: true, passes: 1, unchanged }
+        let (unchanged, host_reads) = (BTreeMap::new(), HostReads::default());
+        Self { program, is_recorded: false, by_address: true, passes: 1, unchanged, host_reads }
     }
 
     /// A program that a trace was turned into. Its kernels count as reading and writing all device
@@ -43,8 +56,11 @@ impl Subject {
     pub fn recorded(program: Program) -> Self {
         let whole = |_: StreamId| true;
         let program = without_reads_of_new_memory(program);
-        let subject =
-            |program| Self { is_recorded: true, by_address: false, ..Self::spelled(program) };
+        let subject = |program| {
+            let recorded = Self { is_recorded: true, by_address: false, ..Self::spelled(program) };
+            let host_reads = recorded.possible_host_reads();
+            Self { host_reads, ..recorded }
+        };
         let all = subject(with_uses(&program, |_| used_in(&program, &whole)));
         if check_hazards(&all.with_host_reads()).is_ok() {
             return all;
@@ -95,11 +111,11 @@ impl Subject {
     /// The program in another form.
     pub fn rewritten(&self, program: Program, passes: u64) -> Self {
         let (passes, unchanged) = (self.passes * passes, BTreeMap::new());
-        Self { program, passes, unchanged, ..*self }
+        Self { program, passes, unchanged, host_reads: self.host_reads.clone(), ..*self }
     }
 
-    /// The program with calls at equal positions in which it shows that the host may read what was
-    /// copied to it whenever it works. It is there to be checked, not to be predicted.
+    /// The program with calls at equal positions in which it shows what the host may read whenever
+    /// it works. It is there to be checked, not to be predicted.
     pub fn with_host_reads(&self) -> Cow<'_, Program> {
         if !self.is_recorded {
             return Cow::Borrowed(&self.program);
@@ -107,13 +123,31 @@ impl Subject {
         let mut program = self.program.clone();
         let is_copied_to = &self.program.copied()[1];
         let ids = (0..program.allocations.len()).filter(|&id| is_copied_to[id]);
-        let reads: Vec<Slice> = ids.map(|id| whole(&self.program, AllocationId(id))).collect();
-        for call in &mut program.body {
-            if call.stated_time().is_some() {
-                *call = Call::Compute { step: Step::Own(unknown_step(reads.clone(), Vec::new())) };
-            }
+        let all: Vec<AllocationId> = ids.map(AllocationId).collect();
+        let works = program.body.iter_mut().filter(|call| call.stated_time().is_some());
+        let works: Vec<&mut Call> = works.collect();
+        let HostReads { each, allocations } = &self.host_reads;
+        // A program that works more often, or less, may read everything each time. What only a
+        // rewritten program has may be read each time, too.
+        let is_alike = !each.is_empty() && works.len().is_multiple_of(each.len());
+        let new = all.iter().filter(|id| id.0 >= *allocations);
+        let new: Vec<AllocationId> = new.copied().collect();
+        for (at, call) in works.into_iter().enumerate() {
+            let known = if is_alike { &each[at % each.len()] } else { &all };
+            let new = if is_alike { new.as_slice() } else { &[] };
+            let reads = known.iter().chain(new).map(|&id| whole(&self.program, id)).collect();
+            *call = Call::Compute { step: Step::Own(unknown_step(reads, Vec::new())) };
         }
         Cow::Owned(program)
+    }
+
+    /// What the host may read each time that it works.
+    fn possible_host_reads(&self) -> HostReads {
+        let shown = self.with_host_reads();
+        let works = self.program.body.iter().map(|call| call.stated_time().is_some());
+        let all = ordered_reads(&shown).into_iter().zip(works);
+        let each = all.filter_map(|(reads, works)| works.then_some(reads)).collect();
+        HostReads { each, allocations: self.program.allocations.len() }
     }
 
     /// Refuses programs whose waits nothing here can put in anew.

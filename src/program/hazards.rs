@@ -1,6 +1,6 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
-use super::operands::Touched;
+use super::operands::{AllocationId, Touched};
 use super::order::{Clock, Order};
 use super::threads::{Issue, Shared};
 use super::value::Program;
@@ -50,6 +50,29 @@ pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
         }
     }
     check_finished(program, &order)
+}
+
+/// For each call of the body, the memory that it reads and that everything which wrote it before is
+/// known to be done with.
+pub fn ordered_reads(program: &Program) -> Vec<Vec<AllocationId>> {
+    let mut order = Order::new(program);
+    let mut accesses: Vec<LatestAccesses> =
+        program.allocations.iter().map(|_| LatestAccesses::default()).collect();
+    let mut found = vec![Vec::new(); program.body.len()];
+    for (index, reads) in found.iter_mut().enumerate() {
+        let Some((call, passed)) = order.pass() else { break };
+        let Some(number) = passed.number else { continue };
+        for one in program.accesses(call) {
+            let (touched, writes) = (one.touched, one.writes());
+            let access = OrderedAccess { touched, writes, call: index, lane: passed.lane, number };
+            let id = one.allocation();
+            let is_ordered = note(program, passed.known, &mut accesses[id.0], access).is_ok();
+            if is_ordered && !writes {
+                reads.push(id);
+            }
+        }
+    }
+    found
 }
 
 fn note(
