@@ -7,8 +7,9 @@ use super::drop_copies::{largest_groups, without};
 use crate::advise::refusal::Refusal;
 use crate::advise::rewriting::{Condition, Rewriting};
 use crate::advise::subject::Subject;
-use crate::machine::{Direction, StreamId};
-use crate::program::{Call, Program, Touched};
+use crate::machine::{DeviceId, Direction, StreamId};
+use crate::program::{Call, Place as Where, Program, Slice, Touched};
+use crate::units::Bytes;
 
 /// The most groups of copies that are asked about one by one.
 const MOST_GROUPS: usize = 3;
@@ -21,7 +22,13 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     }
     let inside = subject.in_graphs();
     let written = Written::in_body(program);
-    let groups = largest_groups(program, Direction::HostToDevice, MOST_GROUPS);
+    let mut groups = largest_groups(program, Direction::HostToDevice, MOST_GROUPS);
+    // All that a recording knows to be the same in every pass is a group, too.
+    let unchanged = subject.unchanged.iter().filter(|one| *one.1).map(|one| *one.0);
+    let unchanged = unchanged.filter(|&at| program.body.get(at).is_some_and(is_upload)).collect();
+    if !groups.contains(&unchanged) {
+        groups.push(unchanged);
+    }
     let stays = |at: &usize| subject.is_recorded || written.stays(program, *at);
     let (mut found, mut differs) = (Vec::new(), false);
     for group in groups {
@@ -45,6 +52,10 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
             one.program.setup.extend(copies);
             one.program.setup.extend(streams.into_iter().map(Call::synchronize));
         }
+        let moved = shared_targets(program, &group);
+        if moved > Bytes::ZERO {
+            super::taken(&mut one.program, "kept", Where::Device(DeviceId::FIRST), moved);
+        }
         let open = if were_equal { Condition::OnlyRead } else { Condition::Unchanged };
         one.conditions.push(open);
         found.push(one);
@@ -54,6 +65,19 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
         true if differs => Err(Refusal::BytesDiffer),
         true => Err(Refusal::NothingRepeated),
     }
+}
+
+/// How many bytes some uploads bring to memory to which other uploads of the body go, too: to stay
+/// on the GPU, they need memory of their own.
+fn shared_targets(program: &Program, uploads: &[usize]) -> Bytes {
+    let all = program.body.iter().enumerate().filter(|(_, call)| is_upload(call));
+    let all = all.filter_map(|(at, call)| Some((at, *call.crossing()?.3)));
+    let targets: Vec<(usize, Slice)> = all.collect();
+    let is_shared = |(at, one): &&(usize, Slice)| {
+        let mut others = targets.iter().filter(|(other, _)| other != at);
+        uploads.contains(at) && others.any(|(_, other)| other.overlaps(one))
+    };
+    targets.iter().filter(is_shared).map(|(_, one)| one.length).sum()
 }
 
 fn is_upload(call: &Call) -> bool {

@@ -316,6 +316,8 @@ impl<'t> Writer<'t> {
                 let uses = format!("reads = [{reads}], writes = [{writes}]");
                 format!("launch = \"{name}\", {uses}, elements = {elements}")
             }
+            // What is copied within the host's memory takes the host's time.
+            WorkKind::Copy { from, to, .. } if from.is_on_host() && to.is_on_host() => return None,
             WorkKind::Copy { from, to, bytes: Some(bytes) } if *bytes > Bytes::ZERO => {
                 let is_new = self.goes_to_new_memory(at);
                 let [from, to] = self.sides(work, stream, [*from, *to], *bytes, is_new);
