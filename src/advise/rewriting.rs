@@ -1,5 +1,6 @@
 //! A program in another form, with what it changes and what it assumes.
 
+use crate::machine::Direction;
 use crate::program::{AllocationId, Call, Program};
 use crate::units::{Bytes, words};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,8 @@ pub struct Place {
     pub call: usize,
     /// The function that is called.
     pub function: String,
+    /// Direction of the copy. `null` if it is not one between host and GPU.
+    pub direction: Option<Direction>,
     /// Name of the memory.
     pub memory: Option<String>,
     /// Total size of this memory.
@@ -43,7 +46,8 @@ impl Place {
         let bytes = bytes.or(memory.map(|one| one.bytes));
         let memory_bytes = memory.map(|one| one.bytes);
         let memory = memory.map(|one| one.name.clone());
-        Self { call, function, memory, memory_bytes, bytes, times: 1 }
+        let direction = program.body.get(call).and_then(Call::crossing).map(|one| one.1);
+        Self { call, function, direction, memory, memory_bytes, bytes, times: 1 }
     }
 
     fn weight(&self) -> u64 {
@@ -58,6 +62,7 @@ impl Place {
                 one.bytes == place.bytes
                     && one.memory == place.memory
                     && one.function == place.function
+                    && one.direction == place.direction
             };
             match found.iter_mut().find(is_equal) {
                 Some(one) => one.times += place.times,

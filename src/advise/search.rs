@@ -141,8 +141,26 @@ fn singles(subject: &Subject, today: Span, quick: &impl Quick) -> Singles {
             }
         }
     }
+    for one in found.sure.iter_mut().chain(&mut found.open) {
+        one.rewriting.places = subject.named(&one.rewriting.places);
+    }
     found.sure.sort_by_key(|tried| tried.pass);
+    without_waits_of_others(&mut found);
     found
+}
+
+/// Some remedies put all waits anew. Where that alone is what they gain, they gain nothing.
+fn without_waits_of_others(found: &mut Singles) {
+    let waits = found.sure.iter().find(|one| one.remedy == Remedy::DeferWaits);
+    let Some(least) = waits.map(|one| one.pass) else { return };
+    let gains_more = |one: &Tried| !one.remedy.waits_anew() || gain(least, one.pass) >= LEAST_GAIN;
+    let (kept, left): (Vec<Tried>, Vec<Tried>) =
+        std::mem::take(&mut found.sure).into_iter().partition(gains_more);
+    found.sure = kept;
+    found.no_gain.extend(left.into_iter().map(|one| {
+        let factor = Some(ratio(least, one.pass));
+        NoGain { remedy: one.remedy, refusal: None, factor, is_combined: false }
+    }));
 }
 
 /// The best variants of a remedy: of those that surely do the same, and of the others.

@@ -1,7 +1,7 @@
 //! The program to advise on, and how much is known of it.
 
 use super::refusal::Refusal;
-use super::rewriting::Condition;
+use super::rewriting::{Condition, Place as PlaceInBody};
 use crate::kernels::Geometry;
 use crate::machine::Direction::{DeviceToHost, HostToDevice};
 use crate::machine::StreamId;
@@ -32,6 +32,8 @@ pub struct Subject {
     pub unchanged: BTreeMap<usize, bool>,
     /// What the host may read of what was copied to it.
     pub host_reads: HostReads,
+    /// The functions that calls of the body were when they were recorded, by their positions.
+    pub functions: BTreeMap<usize, String>,
 }
 
 /// What the host may read whenever it works. A recording does not show what it reads, but it cannot
@@ -47,8 +49,15 @@ pub struct HostReads {
 impl Subject {
     /// A program that a scenario spells out.
     pub fn spelled(program: Program) -> Self {
-        let (unchanged, host_reads) = (BTreeMap::new(), HostReads::default());
-        Self { program, is_recorded: false, by_address: true, passes: 1, unchanged, host_reads }
+        Self {
+            program,
+            is_recorded: false,
+            by_address: true,
+            passes: 1,
+            unchanged: BTreeMap::new(),
+            host_reads: HostReads::default(),
+            functions: BTreeMap::new(),
+        }
     }
 
     /// A program that a trace was turned into. Its kernels count as reading and writing all device
@@ -100,6 +109,15 @@ impl Subject {
         (program != self.program).then(|| Self { program, ..self.clone() })
     }
 
+    /// Places of the body, with the functions that were called there.
+    pub(super) fn named(&self, places: &[PlaceInBody]) -> Vec<PlaceInBody> {
+        let named = |place: &PlaceInBody| {
+            let function = self.functions.get(&place.call).unwrap_or(&place.function).clone();
+            PlaceInBody { function, ..place.clone() }
+        };
+        places.iter().map(named).collect()
+    }
+
     /// What has to be true of what kernels use.
     pub(super) fn about_kernels(&self) -> Option<Condition> {
         self.is_recorded.then_some(match self.by_address {
@@ -110,8 +128,9 @@ impl Subject {
 
     /// The program in another form.
     pub fn rewritten(&self, program: Program, passes: u64) -> Self {
-        let (passes, unchanged) = (self.passes * passes, BTreeMap::new());
-        Self { program, passes, unchanged, host_reads: self.host_reads.clone(), ..*self }
+        let (passes, host_reads) = (self.passes * passes, self.host_reads.clone());
+        let (unchanged, functions) = (BTreeMap::new(), BTreeMap::new());
+        Self { program, passes, unchanged, host_reads, functions, ..*self }
     }
 
     /// The program with calls at equal positions in which it shows what the host may read whenever

@@ -6,7 +6,7 @@ mod words;
 
 pub use self::against::Against;
 use self::code::{LANGUAGES, in_code};
-use self::words::{factor, little, needs, taken, what};
+use self::words::{brief, factor, little, needs, taken, what};
 use super::Origin;
 use super::table::{Column, Table};
 use super::words::{fine_percent, folded, joined, percent, plural, times, with_range};
@@ -255,8 +255,8 @@ pub(super) fn in_words(advice: &Advice) -> String {
 
 /// What several remedies gain together.
 fn together(best: &Combination) -> String {
-    let steps =
-        best.steps.iter().map(|step| format!("{} ({})", step.remedy, step.time.predicted_ns));
+    let step = |step: &Change| format!("{} ({})", brief(step.remedy), step.time.predicted_ns);
+    let steps = best.steps.iter().map(step);
     let last = best.steps.last().expect("a combination has steps");
     format!(
         "Best together: {}: {}, {} times as fast{}. Needs {}.\n{}",
@@ -306,7 +306,7 @@ fn no_help(advice: &Advice, details: bool) -> String {
     let shown = if details { found.len() } else { SHOWN_WITHOUT };
     let mut text = String::new();
     for one in found.iter().take(shown) {
-        let _ = writeln!(text, "- {}: {}", one.remedy, little(one, &advice.breakdown));
+        let _ = writeln!(text, "- {}: {}", brief(one.remedy), little(one, &advice.breakdown));
     }
     match found.len().saturating_sub(shown) {
         _ if text.is_empty() => text,
@@ -323,7 +323,8 @@ fn places(change: &Change) -> String {
             1 => format!("call {}", place.call),
             times => format!("{times} calls, starting with call {}", place.call),
         };
-        format!("`{}`{memory}{bytes} ({calls})", place.function)
+        let way = place.direction.map_or_else(String::new, |way| format!("{way}, "));
+        format!("`{}`{memory}{bytes} ({way}{calls})", place.function)
     });
     joined(said, "; ")
 }

@@ -72,6 +72,11 @@ impl Remedy {
         matches!(self, Self::Prefetch | Self::DownloadStream | Self::Chunks | Self::Graph)
     }
 
+    /// Whether it takes all waits of the host out, and puts in those that are needed.
+    pub const fn waits_anew(self) -> bool {
+        matches!(self, Self::Prefetch | Self::DownloadStream | Self::Chunks)
+    }
+
     /// What it makes of a program, in variants, the simplest first. They have yet to be proved.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     let mut found = Vec::new();
     let joined: Vec<&Run> =
         runs.iter().filter(|run| adjoin(&subject.program, run, [0, 1])).collect();
-    if !joined.is_empty() && !subject.is_recorded {
+    if !joined.is_empty() && subject.by_address {
         found.push(as_one(subject, &joined));
     }
     let staged: Vec<&Run> = runs.iter().filter(|run| run.way == Direction::HostToDevice).collect();
@@ -102,12 +102,12 @@ fn as_one(subject: &Subject, runs: &[&Run]) -> Rewriting {
         let [from, to] = sides(program, run.copies[0]).map(|side| Slice { length, ..side });
         run.copies.iter().for_each(|&at| patch.remove(at));
         let by = CopyBy::crossing(run.stream, run.way);
-        patch.replace(run.copies[0], vec![Call::copy(by, from, to)]);
+        // A recording does not show when the host has filled a source: by the last copy, all are.
+        let of = if subject.is_recorded { run.copies.last() } else { run.copies.first() };
+        patch.replace(of.copied().unwrap_or_default(), vec![Call::copy(by, from, to)]);
     }
     let changed = subject.rewritten(patch.applied(program), 1);
-    let places = places(program, runs);
-    let program = with_needed_waits(&changed, |_| false);
-    Rewriting { program, passes: 1, places, conditions: Vec::new() }
+    Rewriting { places: places(program, runs), ..settled(subject, &changed) }
 }
 
 /// Each run of uploads as copies by the CPU into a pinned buffer, and one upload of that.
@@ -149,11 +149,16 @@ fn through_a_buffer(subject: &Subject, runs: &[&Run]) -> Option<Rewriting> {
     let places = places(&subject.program, &packed);
     let mut changed = subject.rewritten(patch.applied(&program), 1);
     redirect_all(&mut changed.program, &moved);
+    Some(Rewriting { places, ..settled(subject, &changed) })
+}
+
+/// The changed program without the waits for copies that are gone, and with those that it needs.
+fn settled(subject: &Subject, changed: &Subject) -> Rewriting {
     let waits_inside = subject.is_recorded;
-    let program = with_needed_waits(&changed, |at| waits_inside && is_idle(&changed.program, at));
+    let program = with_needed_waits(changed, |at| waits_inside && is_idle(&changed.program, at));
     let kept = subject.is_recorded.then_some(Condition::SourceKept);
     let conditions = kept.into_iter().chain(subject.about_kernels()).collect();
-    Some(Rewriting { program, passes: 1, places, conditions })
+    Rewriting { program, passes: 1, places: Vec::new(), conditions }
 }
 
 /// Whether a wait comes right behind another one, or before anything was asked for: the copy that

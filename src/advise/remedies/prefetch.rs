@@ -27,7 +27,15 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     let bodies = bodies(subject)?;
     let found: Vec<Rewriting> =
         bodies.iter().filter_map(|body| prefetched(body, &targets)).collect();
-    if found.is_empty() { Err(Refusal::StillRead) } else { Ok(found) }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let is_taken = |id| program.body.iter().any(|call| call.allocation() == Some(id));
+    Err(if targets.into_iter().any(is_taken) {
+        Refusal::TakenInEachPass
+    } else {
+        Refusal::StillRead
+    })
 }
 
 /// Device memory that uploads go to.

@@ -4,9 +4,9 @@ use super::Asked;
 use crate::advise::Subject;
 use crate::cli::Failure;
 use crate::cli::imported::{KernelUses, stem, ways, with_calls, without_recorder};
-use crate::program::Program;
+use crate::program::{Call, Program};
 use crate::scenario::Workload;
-use crate::trace::{Spelled, SpelledPart, Trace};
+use crate::trace::{CallKind, Spelled, SpelledPart, Trace};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -39,7 +39,11 @@ pub(super) fn of_trace(path: &Path, uses: &KernelUses) -> Result<Asked, Failure>
     let recorded = spelled.recorded;
     let unchanged = pass.as_ref().map(|pass| trace.unchanged_copies(pass));
     let unchanged = unchanged.unwrap_or_default();
-    subject.unchanged = by_position(&trace, &subject.program, &spelled, &unchanged);
+    let asked = asked(&trace, &subject.program, &spelled);
+    let known = asked.iter().filter_map(|(at, call)| Some((*at, *unchanged.get(call)?)));
+    subject.unchanged = known.collect();
+    let function = |call: &usize| trace.calls[*call].function.to_string();
+    subject.functions = asked.iter().map(|(at, call)| (*at, function(call))).collect();
     let recorded_on = trace.gpus.iter().find_map(|gpu| gpu.name.clone());
     let (others, recorded) = (Vec::new(), Some(recorded));
     let SpelledPart { calls, .. } = SpelledPart::usual(&trace, pass.as_ref());
@@ -47,20 +51,22 @@ pub(super) fn of_trace(path: &Path, uses: &KernelUses) -> Result<Asked, Failure>
     Ok(Asked { name, workload, subject, others, recorded, recorded_on, account })
 }
 
-/// What is known of calls of a trace, by the positions of the program's calls that they became.
-fn by_position(
-    trace: &Trace,
-    program: &Program,
-    spelled: &Spelled,
-    of_calls: &BTreeMap<usize, bool>,
-) -> BTreeMap<usize, bool> {
+/// The calls of a trace that became calls of a program, by the positions of these. The wait that
+/// belongs to a blocking copy is one of them.
+fn asked(trace: &Trace, program: &Program, spelled: &Spelled) -> BTreeMap<usize, usize> {
     let asks = program.body.iter().enumerate().filter(|(_, call)| {
         call.is_launch() || call.is_clear() || call.route().is_some() || call.works_on_cpu()
     });
     let both = asks.zip(&spelled.asked);
-    let known =
-        both.filter_map(|((at, _), &work)| Some((at, *of_calls.get(&trace.work[work].call?)?)));
-    known.collect()
+    let mut found: BTreeMap<usize, usize> =
+        both.filter_map(|((at, _), &work)| Some((at, trace.work[work].call?))).collect();
+    let waits = found.iter().filter(|(at, call)| {
+        let is_wait = program.body.get(*at + 1).is_some_and(Call::only_waits);
+        is_wait && matches!(trace.calls[**call].kind, CallKind::Copy { blocking: true, .. })
+    });
+    let waits: Vec<(usize, usize)> = waits.map(|(at, call)| (at + 1, *call)).collect();
+    found.extend(waits);
+    found
 }
 
 /// The program of a trace that was spelled out.

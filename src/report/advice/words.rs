@@ -17,12 +17,15 @@ pub(super) fn what(change: &Change) -> String {
         Remedy::DeferWaits => format!("defer or drop {}", plural(calls, "wait")),
         Remedy::KeepMemory => format!("reuse {memory} in every pass"),
         Remedy::DropCopies => format!("drop the copy to {memory}"),
+        Remedy::CopyOnce if calls > 1 => {
+            format!("make the {calls} copies to {memory} once, not in every pass")
+        }
         Remedy::CopyOnce => format!("copy to {memory} once, not in every pass"),
         Remedy::Narrow => format!("copy only the used bytes of {memory}"),
         Remedy::Gather => {
             format!("combine {} to {memory} into one at the end", plural(calls, "copy"))
         }
-        Remedy::Stage => format!("stage {memory} through pinned buffers"),
+        Remedy::Stage => format!("stage {memory} through pinned buffers instead of pinning"),
         Remedy::InPlace => format!("access {memory} in place, without a copy"),
         Remedy::PrefetchManaged => format!("prefetch the pages of {memory}"),
         Remedy::Pack => format!("pack {} to {memory} into one", plural(calls, "copy")),
@@ -30,6 +33,27 @@ pub(super) fn what(change: &Change) -> String {
         Remedy::DownloadStream => format!("download {memory} in a separate stream"),
         Remedy::Chunks => format!("split the copies of {memory} and their kernels into chunks"),
         Remedy::Graph => format!("launch {} as a graph", plural(calls, "call")),
+    }
+}
+
+/// What a remedy does, where its memory is named elsewhere.
+pub(super) const fn brief(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Pin => "pin",
+        Remedy::DeferWaits => "defer waits",
+        Remedy::KeepMemory => "reuse memory",
+        Remedy::DropCopies => "drop copies",
+        Remedy::CopyOnce => "copy once",
+        Remedy::Narrow => "copy only the used bytes",
+        Remedy::Gather => "combine results",
+        Remedy::Stage => "stage",
+        Remedy::InPlace => "access in place",
+        Remedy::PrefetchManaged => "prefetch pages",
+        Remedy::Pack => "pack",
+        Remedy::Prefetch => "prefetch",
+        Remedy::DownloadStream => "download in a separate stream",
+        Remedy::Chunks => "split into chunks",
+        Remedy::Graph => "launch as a graph",
     }
 }
 
