@@ -51,7 +51,13 @@ impl Trace {
         let own = self.calls.iter().enumerate();
         let own = own.filter(|(_, call)| call.thread == thread && call.kind != CallKind::Other);
         let positions: Vec<usize> = own.map(|(at, _)| at).collect();
-        let sequence = Sequence::of(self, &positions);
+        // Data can decide on grids and sizes: then each turn makes the same calls with others.
+        let ways = [Alike::InSize, Alike::InName];
+        ways.into_iter().find_map(|alike| self.pass_among(thread, &positions, alike))
+    }
+
+    fn pass_among(&self, thread: usize, positions: &[usize], alike: Alike) -> Option<Pass> {
+        let sequence = Sequence::of(self, positions, alike);
         let found = sequence.dividers().into_iter().filter_map(|divider| sequence.divide(&divider));
         let mut found: Vec<Division> = found.collect();
         // The shortest turn of those that explain nearly all; else what explains most. One that
@@ -67,7 +73,7 @@ impl Trace {
             (one.usual_length, most, one.running, one.held, gap, one.turns[0][0])
         };
         let best = found.into_iter().min_by_key(rank)?;
-        Some(self.pass_of(thread, &positions, &best))
+        Some(self.pass_of(thread, positions, &best))
     }
 
     fn pass_of(&self, thread: usize, positions: &[usize], found: &Division) -> Pass {
@@ -97,6 +103,15 @@ impl Trace {
         }
         asked.into_iter().max_by_key(|&(thread, sum)| (sum, Reverse(thread))).map(|one| one.0)
     }
+}
+
+/// When two calls count as equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Alike {
+    /// They have the same bytes, and launch the same kernel with the same grid.
+    InSize,
+    /// They are the same function, and launch the same kernel.
+    InName,
 }
 
 /// A thread's calls as numbers: equal calls have equal numbers.
@@ -129,17 +144,19 @@ struct Division {
 }
 
 impl Sequence {
-    fn of(trace: &Trace, positions: &[usize]) -> Self {
+    fn of(trace: &Trace, positions: &[usize], alike: Alike) -> Self {
         let mut kernels: HashMap<usize, u64> = HashMap::new();
         for work in &trace.work {
             let (Some(call), WorkKind::Kernel { name, grid, .. }) = (work.call, &work.kind) else {
                 continue;
             };
+            let grid = Some(grid).filter(|_| alike == Alike::InSize);
             kernels.entry(call).or_insert_with(|| hashed(&(name, grid)));
         }
         let kinds = positions.iter().map(|&at| {
             let call = &trace.calls[at];
             let what = match &call.kind {
+                kind if alike == Alike::InName => hashed(&kind.stream()),
                 CallKind::Copy { bytes, stream, .. } => hashed(&(0, bytes, stream)),
                 CallKind::Clear { bytes, stream, .. } => hashed(&(1, bytes, stream)),
                 other => hashed(&(2, other.stream())),
