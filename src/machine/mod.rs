@@ -126,6 +126,7 @@ impl Residence {
 words! {
     /// Which way a copy goes between host and device.
     #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Direction {
         HostToDevice = "H2D",

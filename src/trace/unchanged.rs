@@ -35,8 +35,8 @@ impl Trace {
     }
 
     /// For copies of the steady pass, by their positions in [`Trace::calls`], whether they bring
-    /// equal bytes in all turns. Copies without a digest are left out; so are all if turns do not
-    /// make equally many copies.
+    /// equal bytes in all turns that make equally many copies. Copies without a digest are left
+    /// out.
     pub fn unchanged_copies(&self, pass: &Pass) -> BTreeMap<usize, bool> {
         let copies_of = |&[from, to]: &[usize; 2]| {
             let calls = self.calls[from..to].iter().zip(from..);
@@ -49,12 +49,14 @@ impl Trace {
         };
         let turns: Vec<Vec<(usize, CopyPlaces)>> = pass.turns.iter().map(copies_of).collect();
         let Some(steady) = turns.get(pass.steady) else { return BTreeMap::new() };
-        if turns.len() < 2 || turns.iter().any(|turn| turn.len() != steady.len()) {
+        let alike = turns.iter().filter(|turn| turn.len() == steady.len());
+        let alike: Vec<&Vec<(usize, CopyPlaces)>> = alike.collect();
+        if alike.len() < 2 {
             return BTreeMap::new();
         }
         let known = steady.iter().enumerate().filter_map(|(number, &(at, places))| {
             let digest = places.digest?;
-            let others = turns.iter().map(|turn| turn[number].1.digest);
+            let others = alike.iter().map(|turn| turn[number].1.digest);
             let others: Option<Vec<u64>> = others.collect();
             Some((at, others?.into_iter().all(|other| other == digest)))
         });
