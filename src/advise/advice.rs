@@ -1,7 +1,7 @@
 //! The answer: today's time, what each remedy gains, the best combination, and what gains nothing.
 
 use super::refusal::Refusal;
-use super::remedies::Remedy;
+use super::remedy::Remedy;
 use super::rewriting::{Condition, Place};
 use crate::program::Program;
 use crate::units::{Bytes, Span};

@@ -1,6 +1,6 @@
 //! What would help a program: rewritings that compute the same, predicted, ranked and combined.
 //!
-//! A remedy is one way to rewrite a program, with a file of its own in `remedies`. It says what it
+//! A [`Remedy`] is one way to rewrite a program, with a file of its own in `remedies`. It says what it
 //! changes, under which conditions the rewritten program does the same, and where it must not
 //! apply. `missing_waits` puts in the waits that a rewritten program needs, `proof` holds it
 //! against the program that it came from, and `search` asks the simulator what each gains.
@@ -17,6 +17,7 @@ mod patch;
 mod proof;
 mod refusal;
 mod remedies;
+mod remedy;
 mod rewriting;
 mod search;
 mod streams;
@@ -30,7 +31,7 @@ pub use advice::{
 pub use applied::{Applied, Traits};
 pub use proof::proved;
 pub use refusal::Refusal;
-pub use remedies::Remedy;
+pub use remedy::Remedy;
 pub use rewriting::{Condition, Place, Rewriting};
 pub use search::{LEAST_GAIN, advise};
 pub use subject::{HostReads, Subject};

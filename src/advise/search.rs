@@ -5,7 +5,7 @@ use super::advice::{
 };
 use super::proof::proved;
 use super::refusal::Refusal;
-use super::remedies::Remedy;
+use super::remedy::Remedy;
 use super::rewriting::{Condition, Rewriting};
 use super::subject::Subject;
 use crate::cost::{CompileError, setup_time};
@@ -119,7 +119,8 @@ fn singles(subject: &Subject, today: Span, quick: &impl Quick) -> Singles {
     let mut found = Singles::default();
     let is_short = subject.program.body.len() <= MOST_FOR_ANOTHER;
     let with_less = if is_short { subject.with_uploads_only_read() } else { None };
-    for remedy in Remedy::ALL {
+    let has_plans = !subject.plans.is_empty();
+    for remedy in Remedy::ALL.into_iter().filter(|one| has_plans || !one.is_plan()) {
         let (Variants { sure, open }, refusal) = match tried(remedy, subject, quick) {
             Ok(variants) => (variants, None),
             Err(refusal) => (Variants { sure: None, open: None }, Some(refusal)),
@@ -248,7 +249,10 @@ fn combined(subject: &Subject, left_out: Option<Remedy>, quick: &impl Quick) -> 
             };
             let rest = Remedy::ALL.into_iter().filter(|remedy| {
                 let is_new = steps.iter().all(|step| step.remedy != *remedy);
-                is_new && left_out != Some(*remedy) && (reshapes || !remedy.reshapes())
+                is_new
+                    && !remedy.is_plan()
+                    && left_out != Some(*remedy)
+                    && (reshapes || !remedy.reshapes())
             });
             let found = rest.filter_map(|remedy| tried(remedy, &now, quick).ok()?.sure);
             let Some(best) = found.min_by_key(|tried| tried.pass) else { break };

@@ -1,6 +1,7 @@
 //! The program to advise on, and how much is known of it.
 
 use super::refusal::Refusal;
+use super::remedy::Remedy;
 use super::rewriting::{Condition, Place as PlaceInBody};
 use crate::kernels::Geometry;
 use crate::machine::Direction::{DeviceToHost, HostToDevice};
@@ -34,6 +35,8 @@ pub struct Subject {
     pub host_reads: HostReads,
     /// The functions that calls of the body were when they were recorded, by their positions.
     pub functions: BTreeMap<usize, String>,
+    /// Other plans for the tasks that the program does, if a scenario has them.
+    pub plans: BTreeMap<Remedy, Program>,
 }
 
 /// What the host may read whenever it works. A recording does not show what it reads, but it cannot
@@ -57,6 +60,7 @@ impl Subject {
             unchanged: BTreeMap::new(),
             host_reads: HostReads::default(),
             functions: BTreeMap::new(),
+            plans: BTreeMap::new(),
         }
     }
 
@@ -129,8 +133,15 @@ impl Subject {
     /// The program in another form.
     pub fn rewritten(&self, program: Program, passes: u64) -> Self {
         let (passes, host_reads) = (self.passes * passes, self.host_reads.clone());
-        let (unchanged, functions) = (BTreeMap::new(), BTreeMap::new());
-        Self { program, passes, unchanged, host_reads, functions, ..*self }
+        Self {
+            program,
+            passes,
+            unchanged: BTreeMap::new(),
+            host_reads,
+            functions: BTreeMap::new(),
+            plans: BTreeMap::new(),
+            ..*self
+        }
     }
 
     /// The program with calls at equal positions in which it shows what the host may read whenever

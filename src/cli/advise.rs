@@ -2,6 +2,7 @@
 
 mod measured;
 mod recorded;
+mod tasks;
 
 use super::imported::KernelUses;
 use super::outputs::check_outputs;
@@ -26,6 +27,9 @@ A remedy rewrites the program without changing its results: it pins memory, wait
 second stream, and so on. Each remedy is simulated by itself; then others are added to the best
 one. If a rewritten program has a race or produces different data, it is not shown.
 
+If a scenario has tasks instead of programs, `advise` begins with a plan for them, and also tries
+others: on the CPU, on CPU and GPU, on several GPUs, scheduled by task.
+
 For a trace, `advise` looks at the loop's pass (iteration) of median duration. Facts
 that a trace cannot show, such as whether the host reads a result at once, are given as
 conditions: see `--details`.";
@@ -37,10 +41,11 @@ const SIMULATED: u64 = 120;
 #[derive(Debug, Args)]
 #[command(after_help = BELOW)]
 pub(super) struct AdviseArguments {
-    /// Trace, recording, or scenario that contains a program
+    /// Trace, recording, or scenario
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
-    /// Program of the scenario to advise on [default: the first]
+    /// Program of the scenario to advise on, or plan for its tasks [default: the first program; of
+    /// the plans, the simplest on one GPU]
     #[arg(long, value_name = "NAME")]
     program: Option<String>,
     /// Profile of the machine to predict for, or the profile's folder [default: the newest in
@@ -115,7 +120,8 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         inputs,
         arguments.output.iter().chain(&arguments.programs).map(PathBuf::as_path),
     )?;
-    let asked = asked(&arguments.file, arguments.program.as_deref(), &arguments.uses)?;
+    let program = arguments.program.as_deref();
+    let asked = asked(&arguments.file, program, &arguments.uses, (&predicting, &found))?;
     let mut advised = advised(&predicting, &found, &asked)?;
     if let Some(path) = &arguments.programs {
         let programs = measured::programs(&asked, &advised);
@@ -204,7 +210,7 @@ pub(super) fn remedies(
     if !trace::is_trace(path) && load(path)?.programs.is_empty() {
         return Ok(None);
     }
-    let asked = asked(path, None, &KernelUses::default())?;
+    let asked = asked(path, None, &KernelUses::default(), (predicting, found))?;
     let advised = advised(predicting, found, &asked)?;
     let unknown =
         |error: CompileError| Failure::refused(error, "name another profile with --profile");
@@ -216,7 +222,12 @@ pub(super) fn remedies(
 }
 
 /// The program that the file has, or is a trace of.
-fn asked(path: &Path, program: Option<&str>, uses: &KernelUses) -> Result<Asked, Failure> {
+fn asked(
+    path: &Path,
+    program: Option<&str>,
+    uses: &KernelUses,
+    (predicting, found): (&Predicting, &LoadedProfile),
+) -> Result<Asked, Failure> {
     if trace::is_trace(path) {
         if program.is_some() {
             return Err(Failure::refused(
@@ -239,6 +250,9 @@ fn asked(path: &Path, program: Option<&str>, uses: &KernelUses) -> Result<Asked,
         ));
     }
     let workload = load(path)?;
+    if workload.programs.is_empty() {
+        return tasks::of_tasks(workload, program, predicting, found);
+    }
     let others = workload.programs.iter().map(|one| one.label.clone());
     let mut others: Vec<String> = others.collect();
     let at = chosen(&workload, program)?;
@@ -258,13 +272,6 @@ fn asked(path: &Path, program: Option<&str>, uses: &KernelUses) -> Result<Asked,
 /// The position of the program to advise on.
 fn chosen(workload: &Workload, named: Option<&str>) -> Result<usize, Failure> {
     let name = &workload.name;
-    if workload.programs.is_empty() {
-        return Err(Failure::refused(
-            format!("`{name}` has no program, only tasks"),
-            "`hallway evaluate` tries every plan for its tasks; `hallway explain --program FILE` \
-             writes a plan as a program",
-        ));
-    }
     let Some(named) = named else { return Ok(0) };
     let labels = workload.programs.iter().map(|one| one.label.as_str());
     let labels: Vec<&str> = labels.collect();

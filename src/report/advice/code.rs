@@ -139,6 +139,39 @@ const CODE: &[(Remedy, [&str; 3])] = &[
             "`cudaStreamBeginCapture`, `cudaGraphInstantiate`, `cudaGraphLaunch`",
         ],
     ),
+    (
+        Remedy::Cpu,
+        [
+            "keep the tensors and the computation on the CPU",
+            "use NumPy instead of CuPy",
+            "call the CPU's code",
+        ],
+    ),
+    (
+        Remedy::Share,
+        [
+            "compute `x[:n]` on the GPU and `x[n:]` on the CPU while the GPU is busy",
+            "compute `x[:n]` with CuPy and `x[n:]` with NumPy while the GPU is busy",
+            "launch for a part of the data, and compute the rest on the CPU before the wait",
+        ],
+    ),
+    (
+        Remedy::SeveralGpus,
+        [
+            "a part of the batch on each `cuda:i`, without waits in between",
+            "`with cupy.cuda.Device(i)` for each part",
+            "`cudaSetDevice`, a stream and a part of the data for each GPU",
+        ],
+    ),
+    (
+        Remedy::Schedule,
+        [
+            "a `torch.cuda.Stream` for each branch, `wait_event` where branches meet",
+            "a `cupy.cuda.Stream` for each branch, `wait_event` where branches meet",
+            "a stream for each branch, `cudaStreamWaitEvent` where branches meet; `hallway explain \
+             --plan by-task` lists the calls",
+        ],
+    ),
 ];
 
 /// A line of how a remedy is written.

@@ -33,6 +33,10 @@ pub(super) fn what(change: &Change) -> String {
         Remedy::DownloadStream => format!("download {memory} in a separate stream"),
         Remedy::Chunks => format!("split the copies of {memory} and their kernels into chunks"),
         Remedy::Graph => format!("launch {} as a graph", plural(calls, "call")),
+        Remedy::Cpu => "leave the work to the CPU".to_owned(),
+        Remedy::Share => "share the work between CPU and GPU".to_owned(),
+        Remedy::SeveralGpus => "use several GPUs".to_owned(),
+        Remedy::Schedule => "schedule the tasks over streams (`by-task`)".to_owned(),
     }
 }
 
@@ -54,6 +58,10 @@ pub(super) const fn brief(remedy: Remedy) -> &'static str {
         Remedy::DownloadStream => "download in a separate stream",
         Remedy::Chunks => "split into chunks",
         Remedy::Graph => "launch as a graph",
+        Remedy::Cpu => "leave to the CPU",
+        Remedy::Share => "share with the CPU",
+        Remedy::SeveralGpus => "use several GPUs",
+        Remedy::Schedule => "schedule by task",
     }
 }
 
@@ -151,6 +159,9 @@ fn cause(remedy: Remedy, of: &Breakdown) -> String {
         | Remedy::InPlace
         | Remedy::PrefetchManaged => {
             format!("exposed copies take {} of the pass", share(copies_ns))
+        }
+        Remedy::Cpu | Remedy::Share | Remedy::SeveralGpus | Remedy::Schedule => {
+            "`hallway evaluate --all` shows this plan beside the others".to_owned()
         }
         Remedy::Prefetch | Remedy::DownloadStream | Remedy::Chunks => match copies > kernels {
             true => format!("{kernels} of kernels cannot hide {copies} of copies"),

@@ -98,9 +98,43 @@ fn the_remedy_that_people_found_comes_first() {
 }
 
 #[test]
+fn tasks_are_advised_on_from_the_plain_plan_on() {
+    let arguments = ["advise", "scenarios/stencil-halo.toml", "--format", "json", "--draws", "10"];
+    let found: Value =
+        serde_json::from_str(&printed(&mut hallway(repository(), arguments))).expect("JSON");
+    assert_eq!(found["program"], "resident, pageable");
+    let changes = found["advice"]["changes"].as_array().expect("changes");
+    let time = |remedy: &str| {
+        let one = changes.iter().find(|one| one["remedy"] == remedy).expect(remedy);
+        one["time"]["predicted_ns"].as_u64().expect("a time")
+    };
+    // What other commands say of the same plans.
+    let evaluate = ["evaluate", "scenarios/stencil-halo.toml", "--format", "json", "--draws", "10"];
+    let evaluated: Value =
+        serde_json::from_str(&printed(&mut hallway(repository(), evaluate))).expect("JSON");
+    let plans = evaluated["scenarios"][0]["plans"].as_array().expect("plans");
+    let fastest = |is: &dyn Fn(&Value) -> bool| {
+        let times = plans.iter().filter(|plan| is(plan));
+        times.filter_map(|plan| plan["predicted_ns"].as_u64()).min().expect("a plan")
+    };
+    assert_eq!(time("cpu"), fastest(&|plan| plan["side"] == "cpu"));
+    assert_eq!(time("schedule"), fastest(&|plan| plan["family"] == "by-task"));
+    let refused = found["advice"]["no_gain"].as_array().expect("others");
+    let gpus = refused.iter().find(|one| one["remedy"] == "several-gpus").expect("it has one GPU");
+    assert_eq!(gpus["refusal"], "no-such-plan");
+}
+
+#[test]
 fn what_cannot_be_advised_on_is_refused() {
     for (arguments, said) in [
-        (vec!["scenarios/stencil-halo.toml"], "has no program, only tasks"),
+        (vec!["scenarios/stencil-halo.toml", "--program", "x"], "no plan `x` that can be"),
+        (vec!["scenarios/stencil-halo.toml", "--writes", "k=0"], "are for recordings"),
+        (vec!["tests/recordings/pageable.hallway", "--writes", "nobody="], "kernels here: `"),
+        (
+            vec!["tests/recordings/pageable.hallway", "--reads", "kernel=99"],
+            "there is no pointer 99",
+        ),
+        (vec![TRACE, "--writes", "k=0"], "does not contain the kernels' pointers"),
         (vec!["scenarios/programs/loader.toml", "--program", "x"], "use one of these: `pageable`"),
         (vec![TRACE, "--program", "x"], "leave out --program"),
         (vec!["README.md"], "not valid TOML"),

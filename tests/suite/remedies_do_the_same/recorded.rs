@@ -165,7 +165,7 @@ fn what_is_said_of_kernels_counts() {
             trace.state_use(access, stated(text).expect("well written")).expect("it is there");
         }
         let program = advised_on(&trace).program;
-        let step = program.body.iter().find_map(Call::launched).expect("a launch");
+        let (_, step) = program.body.iter().find_map(Call::launched).expect("a launch");
         [step.reads(), step.writes()].map(|slices| {
             let names = slices.iter().map(|one| program.allocation(one.allocation).name.as_str());
             names.map(str::to_owned).collect::<Vec<String>>().join(" ")
@@ -212,7 +212,7 @@ fn memory_that_a_pass_takes_is_spelled_out_and_can_be_kept() {
     let changes =
         |of: &Program| of.body.iter().filter(|call| call.memory_change().is_some()).count();
     assert_eq!(changes(&subject.program), 4);
-    let step = subject.program.body.iter().find_map(Call::launched).expect("a launch");
+    let (_, step) = subject.program.body.iter().find_map(Call::launched).expect("a launch");
     assert_eq!((step.reads().len(), step.writes().len()), (1, 2), "new memory has nothing to read");
     let kept = proved(Remedy::KeepMemory, &subject).expect("it can be kept");
     assert_eq!(changes(&kept[0].program), 0);
