@@ -26,6 +26,7 @@ words! {
         NoUpload = "nothing is copied to the GPU",
         NoDownload = "nothing is copied to the host",
         NoKernel = "there is no kernel to overlap with",
+        NothingBeside = "there is no kernel, and no copy the other way, to overlap with",
         NoSuchPlan = "there is no such plan for these tasks on this machine",
         TakenInEachPass = "its memory is allocated in every pass: reuse it first",
         StillRead = "kernels read what earlier passes left in the buffer, so a second buffer \

@@ -2,7 +2,8 @@
 
 use super::refusal::Refusal;
 use super::subject::Subject;
-use crate::program::{Program, ThreadId};
+use crate::machine::Direction;
+use crate::program::{Call, Program, ThreadId};
 
 /// The most passes of one body: how its begin and its end differ from the rest then matters little.
 const MOST_PASSES: u64 = 16;
@@ -15,15 +16,17 @@ pub(super) struct Body {
     pub passes: u64,
 }
 
-/// The bodies in which copies may overlap kernels: the program's own, and one of several passes
+/// The bodies in which copies may overlap kernels, or copies the other way: the program's own, and one of several passes
 /// unless it is long, or has several already.
 ///
 /// # Errors
-/// If there is no kernel, or calls are in graphs.
+/// If there is nothing that copies could overlap, or calls are in graphs.
 pub(super) fn bodies(subject: &Subject) -> Result<Vec<Body>, Refusal> {
     let program = &subject.program;
-    if program.body.iter().all(|call| !call.is_launch()) {
-        return Err(Refusal::NoKernel);
+    let crossings = || program.body.iter().filter_map(Call::crossing).map(|one| one.1);
+    let both_ways = Direction::BOTH.into_iter().all(|way| crossings().any(|one| one == way));
+    if !both_ways && program.body.iter().all(|call| !call.is_launch()) {
+        return Err(Refusal::NothingBeside);
     }
     if program.has_graphs() {
         return Err(Refusal::HasGraphs);

@@ -24,6 +24,9 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     if targets.is_empty() {
         return Err(Refusal::NoUpload);
     }
+    if !program.body.iter().any(Call::is_launch) {
+        return Err(Refusal::NoKernel);
+    }
     let bodies = bodies(subject)?;
     let found: Vec<Rewriting> =
         bodies.iter().filter_map(|body| prefetched(body, &targets)).collect();

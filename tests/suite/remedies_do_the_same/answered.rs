@@ -83,6 +83,7 @@ fn a_changed_program_is_held_against_the_prediction() {
 fn the_remedy_that_people_found_comes_first() {
     for (file, remedy) in [
         ("tests/cases/05-copies-of-256-bytes/blocks.toml", "pack"),
+        ("tests/cases/10-both-directions-unequal/apart.toml", "download-stream"),
         ("tests/cases/07-register-for-one-upload/upload.toml", "pin"),
         ("scenarios/programs/ten-times.toml", "drop-copies"),
         ("scenarios/programs/number-each-iteration.toml", "gather"),
