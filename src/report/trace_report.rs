@@ -152,7 +152,7 @@ fn missing_waits(trace: &Trace) -> Vec<MissingWait> {
     });
     let early = trace.early_changes().into_iter().map(|early| MissingWait {
         operations: vec![trace.named(early.copy)],
-        is_sure: true,
+        is_sure: early.is_sure,
         times: early.times as u64,
     });
     races.chain(early).collect()

@@ -120,7 +120,8 @@ fn races(trace: &Trace) -> String {
             true => ("Missing wait", "one of them writes to it"),
             false => (
                 "Possibly a missing wait",
-                "a race if the kernel writes and neither stream waits for the default stream",
+                "a race if the kernel writes, neither stream waits for the default stream, and no \
+                 callback tells the host that one is done",
             ),
         };
         let _ = writeln!(
@@ -131,9 +132,10 @@ fn races(trace: &Trace) -> String {
         );
     }
     for early in trace.early_changes() {
+        let word = if early.is_sure { "Missing wait" } else { "Possibly a missing wait" };
         let _ = writeln!(
             text,
-            "Missing wait: the host changes the source of the {} before it has waited for the copy \
+            "{word}: the host changes the source of the {} before it has waited for the copy \
              ({}).",
             trace.named(early.copy),
             often(early.times as u64)

@@ -6,7 +6,8 @@
 //! for each other. A recording has addresses: copies say which bytes they use, and a kernel uses at
 //! least the byte that each of its pointers points to. Whether it reads or writes there is not
 //! known unless the user says so. So a kernel and a copy that writes are certain to conflict; with
-//! a copy that only reads, it depends on the kernel.
+//! a copy that only reads, it depends on the kernel. Where streams call functions of the host, the
+//! host may know from these what is done: then nothing is certain.
 
 use super::{CallKind, PointerAccess, StreamKey, Trace, WorkKind};
 use std::collections::BTreeMap;
@@ -19,8 +20,8 @@ pub struct Race {
     pub pair: [usize; 2],
     /// How many pairs of equal operations do the same.
     pub times: usize,
-    /// Whether one of the two writes for certain, and neither stream may be one that waits for the
-    /// other.
+    /// Whether one of the two writes for certain, neither stream may be one that waits for the other,
+    /// and the host knows only from its waits what is done.
     pub is_sure: bool,
 }
 
@@ -31,6 +32,8 @@ pub struct EarlyChange {
     pub copy: usize,
     /// How many equal copies have it.
     pub times: usize,
+    /// Whether the host knows only from its waits what is done.
+    pub is_sure: bool,
 }
 
 /// The last operation of each stream that is known to be done, or to come before.
@@ -68,16 +71,23 @@ impl Trace {
     /// checksums.
     pub fn early_changes(&self) -> Vec<EarlyChange> {
         let mut found: BTreeMap<String, EarlyChange> = BTreeMap::new();
+        let is_sure = !self.has_callbacks();
         for (copy, work) in self.work.iter().enumerate() {
             let call = work.call.map(|at| &self.calls[at].kind);
             if matches!(call, Some(CallKind::Copy { places, .. }) if places.changed_early) {
-                let first = EarlyChange { copy, times: 0 };
+                let first = EarlyChange { copy, times: 0, is_sure };
                 found.entry(self.named(copy)).or_insert(first).times += 1;
             }
         }
         let mut found: Vec<EarlyChange> = found.into_values().collect();
         found.sort_by_key(|one| one.copy);
         found
+    }
+
+    /// Whether streams call functions of the host.
+    fn has_callbacks(&self) -> bool {
+        let calls = ["LaunchHostFunc", "StreamAddCallback"];
+        self.calls.iter().any(|call| calls.iter().any(|name| call.function.contains(name)))
     }
 }
 
@@ -87,6 +97,7 @@ struct Walk<'t> {
     is_blocking: bool,
     /// Whether some do and some do not: which ones is not known.
     is_mixed: bool,
+    has_callbacks: bool,
     /// What comes before the next operation of each stream.
     streams: BTreeMap<StreamKey, Clock>,
     /// How many operations each stream has.
@@ -104,6 +115,7 @@ impl<'t> Walk<'t> {
             trace,
             is_blocking: trace.has_blocking_streams(),
             is_mixed: trace.has_streams_of_both_kinds(),
+            has_callbacks: trace.has_callbacks(),
             streams: BTreeMap::new(),
             numbers: Clock::new(),
             events: BTreeMap::new(),
@@ -241,7 +253,7 @@ impl<'t> Walk<'t> {
             }
             let meets_default = other.stream.is_default() != one.stream.is_default();
             let may_wait = self.is_mixed && meets_default;
-            let is_sure = is_sure && !may_wait;
+            let is_sure = is_sure && !may_wait && !self.has_callbacks;
             let names = (self.trace.named(other.work), self.trace.named(one.work));
             let race = Race { pair: [other.work, one.work], times: 0, is_sure };
             let race = self.found.entry(names).or_insert(race);

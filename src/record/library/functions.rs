@@ -138,7 +138,7 @@ const OF_RUNTIME: [Row; 62] = [
 ];
 
 /// Functions of the driver, by CUPTI's numbers.
-const OF_DRIVER: [Row; 56] = [
+const OF_DRIVER: [Row; 58] = [
     (276, 397, "cuMemcpyHtoD", BlockingCopy, [0, 1, 2, D], In),
     (277, 421, "cuMemcpyHtoDAsync", Copy, [0, 1, 2, 3], In),
     (278, 398, "cuMemcpyDtoH", BlockingCopy, [0, 1, 2, D], Out),
@@ -193,6 +193,8 @@ const OF_DRIVER: [Row; 56] = [
     (302, 0, "cuMemHostUnregister", Unregister, [0, N, N, N], Plain),
     (467, 468, "cuMemPrefetchAsync", Prefetch, [0, 1, 3, N], Plain),
     (716, 717, "cuMemPrefetchAsync", Prefetch, [0, 1, 4, N], Plain),
+    (346, 437, "cuStreamAddCallback", Other, [N; 4], Plain),
+    (527, 528, "cuLaunchHostFunc", Other, [N; 4], Plain),
     (308, 0, "cuProfilerStart", Other, [N; 4], Starts),
     (309, 0, "cuProfilerStop", Other, [N; 4], Stops),
 ];
