@@ -19,8 +19,8 @@ words! {
         NoRunOfCopies = "there are no consecutive small copies",
         AllIsRead = "every copied byte is used, as far as is known",
         FewResults = "a pass has fewer than two small copies to the host",
-        NotUsedOnce = "no copy to or from pinned memory is used by exactly one kernel whose code \
-                       is known",
+        NotUsedOnce = "there is no copy to or from pinned memory whose data is used by exactly \
+                       one kernel with known code",
         NoManagedMemory = "the program uses no managed memory",
         PagesAreThere = "managed memory is not used alternately by the host and by kernels",
         NoUpload = "nothing is copied to the GPU",
@@ -28,7 +28,7 @@ words! {
         NoKernel = "there is no kernel to overlap with",
         NothingBeside = "there is no kernel, and no copy the other way, to overlap with",
         NoSuchPlan = "there is no such plan for these tasks on this machine",
-        TakenInEachPass = "its memory is allocated in every pass: reuse it first",
+        TakenInEachPass = "the target memory is allocated in every pass: reuse it first",
         StillRead = "kernels read what earlier passes left in the buffer, so a second buffer \
                      cannot replace it",
         NotCut = "the kernels are not known to be splittable",

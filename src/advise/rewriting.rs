@@ -81,8 +81,7 @@ words! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Condition {
-        SameMemory = "each pass uses the same host memory, so that it needs to be pinned only \
-                      once",
+        SameMemory = "each pass uses the same host memory, so it needs to be pinned only once",
         SourceKept = "the host does not refill the source before its copy is done",
         ReadLater = "the host does not read the results before the end of the pass",
         PassesOverlap = "the host starts the next pass before it has the results of this one",

@@ -16,9 +16,9 @@ plain or gzipped, or an Nsight Systems database (nsys export --type sqlite).
 
 The result is a scenario with one program, call by call. You can change its sizes, memory, streams
 and kernel times, and predict it with `hallway evaluate`. If the trace has a loop, the program is
-the pass (iteration) of median duration, otherwise the whole trace. Each kernel takes the median
-time of the kernels with its name and grid. Between two calls, the host works for as long as it
-did in the trace.";
+the pass (iteration) of median duration; otherwise, it is the whole trace. Each kernel takes the
+median time of the kernels with its name and grid. Between two calls, the host works for as long as
+it did in the trace.";
 
 #[derive(Debug, Args)]
 #[command(after_help = BELOW)]

@@ -181,9 +181,9 @@ impl Subject {
             ),
             None => Failure::refused(
                 format!(
-                    "the buffers of `{name}` cannot be scaled together: it has no tasks, a task \
-                     iterates over a buffer of fixed size, or one of your own kernels cannot be \
-                     split"
+                    "the buffers of `{name}` cannot be scaled together: the scenario has no tasks, \
+                     a task iterates over a buffer of fixed size, or one of your own kernels \
+                     cannot be split"
                 ),
                 "sweep the `elements` of a single buffer (give its path), or sweep another number",
             ),

@@ -123,8 +123,8 @@ impl Definition for Staged {
             Threads::All => "All CPU threads copy",
         };
         let rings = format!(
-            "{who} the data through pinned buffers, {} of {} for inputs and as many for results, \
-             while the copy engines empty and fill them.",
+            "{who} the data through pinned buffers, {} of {} each for inputs and as many for \
+             results, while the copy engines empty and fill them.",
             self.ring, self.piece
         );
         let streams = "There is one stream for copies in, one for kernels and one for copies \

@@ -318,7 +318,7 @@ fn no_help(advice: &Advice, details: bool) -> String {
 fn places(change: &Change) -> String {
     let said = change.places.iter().map(|place| {
         let memory = place.memory.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
-        let bytes = place.bytes.map_or_else(String::new, |bytes| format!(" of {bytes}"));
+        let bytes = place.bytes.map_or_else(String::new, |bytes| format!(", {bytes}"));
         let calls = match place.times {
             1 => format!("call {}", place.call),
             times => format!("{times} calls, starting with call {}", place.call),

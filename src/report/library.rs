@@ -25,9 +25,9 @@ pub fn library(width: Option<usize>) -> String {
     ];
     let by_elements = quoted(Kernel::ALL.into_iter().filter(|one| one.goes_by_elements()));
     let cut = format!(
-        "\nPlans split tasks that run {} into chunks, unless a task has `split = \"none\"`. \
-         Other tasks are split if they have a `split`, except `transpose`, which cannot be \
-         split.\n",
+        "\nPlans split tasks of these kernels into chunks unless the task has `split = \"none\"`: \
+         {}. Other tasks are split if they have a `split`, except `transpose`, which \
+         cannot be split.\n",
         by_elements.join(", ")
     );
     folded(&(table.text(width) + &notes.join("\n") + &cut), width)

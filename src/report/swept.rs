@@ -179,7 +179,7 @@ impl Sweeping {
     fn noun(&self) -> String {
         match (&self.counted, self.unit) {
             (Some(counted), _) => format!(" {counted}"),
-            (None, Unit::Number) => format!(" for `{}`", self.key),
+            (None, Unit::Number) => format!(" (`{}`)", self.key),
             (None, _) => format!(" of `{}`", self.key),
         }
     }

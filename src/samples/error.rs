@@ -45,7 +45,7 @@ impl Diagnostic for SamplesError {
                  `samples.partial.jsonl`, which may be incomplete"
             }
             Self::Twice { .. } => {
-                "remove one of each pair, and correct the number of lines in the last line"
+                "remove one of each pair, and correct the line count in the last line"
             }
             Self::Format { .. } => {
                 "calibrate again, or fit them with the version of hallway that took them"

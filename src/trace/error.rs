@@ -39,7 +39,7 @@ pub enum TraceError {
     TooMany { file: PathBuf, place: &'static str, most: usize },
     #[error("{}: {hint}", file.display())]
     Unknown { file: PathBuf, hint: &'static str },
-    #[error("{}: {source}. Record it again with `hallway record`", file.display())]
+    #[error("{}: {source}. Record the program again with `hallway record`", file.display())]
     Recording { file: PathBuf, source: RecordingError },
     #[error("{}: byte {byte}: {problem}", file.display())]
     Json { file: PathBuf, byte: u64, problem: String },

@@ -54,7 +54,7 @@ pub(super) fn explain(
     text += &folded(traced::OTHER_CHANGES, width);
     let replayed = match replayed {
         Ok(replay) => traced::replayed(&replay),
-        Err(why) => format!("\nIt cannot be simulated: {why}.\n"),
+        Err(why) => format!("\nThe trace cannot be simulated: {why}.\n"),
     };
     print(&(text + &folded(&replayed, width)))
 }

@@ -140,7 +140,7 @@ pub(super) fn only_call<V>(
         return Err(Fault::new(message, span, "which call?", help));
     };
     if let Some((other, _, second)) = verbs.next() {
-        let message = format!("this call is both a `{call}` and a `{other}`");
+        let message = format!("this call has both `{call}` and `{other}`");
         let help = "split it into two calls";
         return Err(Fault::new(message, second, "a second call", help).and(span, "the first"));
     }

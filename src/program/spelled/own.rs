@@ -100,7 +100,9 @@ impl DeclaredKernel {
         }
         for sides in [&raw.block, &raw.grid].into_iter().flatten() {
             if !(1..=3).contains(&sides.get_ref().len()) {
-                let message = format!("kernel `{name}` has {} dimensions", sides.get_ref().len());
+                let count = sides.get_ref().len();
+                let message =
+                    format!("the `block` or `grid` of kernel `{name}` has {count} dimensions");
                 let help = "write one number per dimension, for up to three dimensions";
                 return Err(Fault::new(message, sides.span(), "must be one to three", help));
             }

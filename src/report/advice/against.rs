@@ -72,8 +72,8 @@ impl Against {
         let Self { name, recorded_ns, before_ns, applied, .. } = self;
         let gained = before_ns.nanos_f64() / recorded_ns.nanos_f64().max(1.0);
         let mut head = format!(
-            "{name}: a pass took {recorded_ns} when recorded, {before_ns} before the change: {} \
-             times as fast.\n",
+            "{name}: a pass took {recorded_ns} when recorded, compared with {before_ns} before \
+             the change: {} times as fast.\n",
             times(gained)
         );
         match applied {

@@ -33,10 +33,9 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
         .with(Column::number("time per run"), |(.., time)| time);
     let (best, plans) = &kinds[0];
     let (chunks, ranked) = fastest(plans);
-    let pieces =
-        if chunks == 1 { "a single piece is".to_owned() } else { format!("{chunks} chunks are") };
-    let title =
-        format!("Chunks and streams: of these plans, {pieces} fastest: {}", ranked.makespan());
+    let pieces = if chunks == 1 { "a single piece".to_owned() } else { format!("{chunks} chunks") };
+    let time = ranked.makespan();
+    let title = format!("Chunks and streams: the fastest of these plans uses {pieces}: {time}");
     case.part(
         "chunks",
         &title,

@@ -49,7 +49,7 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             } }))
             @if let Some(passes) = passes(report, before, after.as_ref()) {
                 p.note {
-                    "The second timeline shows passes that overlap, as many as fit. One takes "
+                    "The second timeline shows passes that overlap, as many as fit. A pass takes "
                     (passes) "."
                 }
             }

@@ -142,7 +142,7 @@ fn taking(assessment: &Assessment) -> Vec<Line> {
             Some(1) => format!("{saves} a run and pays off in the first run"),
             Some(from) => format!("{saves} a run and pays off after {} runs", count(*from)),
             None => {
-                format!("nothing: the fastest plan without it on the same side takes {without}")
+                format!("nothing: the fastest plan on the same side without it takes {without}")
             }
         };
         Some(Line::new("Memory", format!("{takes}; it saves {saves}")))

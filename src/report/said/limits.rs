@@ -135,7 +135,7 @@ fn stated(assessment: &Assessment) -> Option<Line> {
     let kernels = assessment.plans.iter().flat_map(|plan| &plan.stated_without_range);
     let kernels: BTreeSet<&String> = kernels.collect();
     let names = quoted(kernels).join(", ");
-    let text = format!("the times of {names} are used as stated: ranges do not vary them");
+    let text = format!("the times of {names} are used as stated: ranges treat them as exact");
     (!names.is_empty()).then(|| Line::new("Stated", text))
 }
 

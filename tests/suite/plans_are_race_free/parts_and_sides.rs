@@ -196,7 +196,7 @@ fn what_families_cannot_do_is_said() {
     says(&halo, "the CPU uses `prepared`, whose chunks overlap");
     let mut rows = halved(1009, "", ROWS, SPLIT);
     rows.plans.families = vec![FamilyName::Staged, FamilyName::Managed];
-    says(&rows, "`out` is needed in separate rows, but the CPU only copies contiguous ranges");
+    says(&rows, "only separate rows of `out` are needed, but the CPU can only copy contiguous");
 }
 
 proptest! {
