@@ -1,7 +1,7 @@
 //! What would help a program: rewritings that compute the same, predicted, ranked and combined.
 //!
-//! A [`Remedy`] is one way to rewrite a program, with a file of its own in `remedies`. It says what it
-//! changes, under which conditions the rewritten program does the same, and where it must not
+//! A [`Remedy`] is one way to rewrite a program, with a file of its own in `remedies`. It says what
+//! it changes, under which conditions the rewritten program does the same, and where it must not
 //! apply. `missing_waits` puts in the waits that a rewritten program needs, `proof` holds it
 //! against the program that it came from, and `search` asks the simulator what each gains.
 //!

@@ -16,8 +16,8 @@ pub(super) struct Body {
     pub passes: u64,
 }
 
-/// The bodies in which copies may overlap kernels, or copies the other way: the program's own, and one of several passes
-/// unless it is long, or has several already.
+/// The bodies in which copies may overlap kernels, or copies the other way: the program's own, and
+/// one of several passes unless it is long, or has several already.
 ///
 /// # Errors
 /// If there is nothing that copies could overlap, or calls are in graphs.

@@ -20,8 +20,8 @@ pub struct Race {
     pub pair: [usize; 2],
     /// How many pairs of equal operations do the same.
     pub times: usize,
-    /// Whether one of the two writes for certain, neither stream may be one that waits for the other,
-    /// and the host knows only from its waits what is done.
+    /// Whether one of the two writes for certain, neither stream may be one that waits for the
+    /// other, and the host knows only from its waits what is done.
     pub is_sure: bool,
 }
 

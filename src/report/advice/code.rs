@@ -57,8 +57,8 @@ const CODE: &[(Remedy, [&str; 3])] = &[
             "`torch.cat` the small tensors into one pinned tensor, `.to(device)` that, `split` it \
              there",
             "concatenate in one pinned array, `.set()` it once, use views of it",
-            "one `cudaMemcpyAsync` if both sides are contiguous; else `memcpy` into one pinned buffer \
-             first",
+            "one `cudaMemcpyAsync` if both sides are contiguous; else `memcpy` into one pinned \
+             buffer first",
         ],
     ),
     (

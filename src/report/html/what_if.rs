@@ -27,9 +27,8 @@ pub(super) fn section(case: &Case<'_>) -> Markup {
             }
         } }))
         p.note { (rich(
-            "Each row is a new simulation. `2x` doubles a capacity (such as the link's bandwidth) or \
-             a time. \
-             Break-even: the factor beyond which the other side is faster in one run."
+            "Each row is a new simulation. `2x` doubles a capacity (such as the link's bandwidth) \
+             or a time. Break-even: the factor beyond which the other side is faster in one run."
         )) }
         @for line in assumptions { p.note { "Assumed: " (rich(line)) } }
     })
