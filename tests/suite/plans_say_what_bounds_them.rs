@@ -225,7 +225,7 @@ fn explanations_name_what_the_scenario_names() {
     let timeline = simulate(&plan.program, &PROFILE).expect("known");
     let text = explain(&workload, &plan, (Calls::Shortened, Timed::Listed(&timeline)), None);
     let (_, held) = text.split_once("The host delays it by ").expect("it does");
-    let (held, _) = held.split_once(" (from ").expect("it says since when");
+    let (held, _) = held.split_once(" (starting at ").expect("it says since when");
     let held: Span = held.parse().expect("a time");
     assert!(held > Span::from_millis(1), "{held:?}");
     for wanted in [

@@ -122,7 +122,7 @@ fn a_part_of_a_sweep_has_the_points_of_its_values() {
     let points = value["sweeps"][0]["points"].as_array_mut().expect("a list");
     let last = points.pop().expect("a point");
     std::fs::write(&two, value.to_string()).expect("written");
-    let missing = "the points of `small-scale` do not match the values of its part";
+    let missing = "the points of `small-scale` are not those that this part should contain";
     assert!(refused(&merge()).contains(missing));
     let points = value["sweeps"][0]["points"].as_array_mut().expect("a list");
     points.extend([last.clone(), last]);

@@ -57,7 +57,7 @@ fn samples_given_twice_are_refused() {
         let error = refused(&fit(&path, &folder.path().join("profile.toml")));
         assert!(error.contains("are the same measurement"), "{error}");
         assert!(
-            error.contains("remove one of each pair, and correct the number of lines in the"),
+            error.contains("remove one of each pair, and correct the line count in the"),
             "{error}"
         );
     }
