@@ -28,6 +28,9 @@ pub struct Pass {
 
 /// The fewest turns that are a loop.
 const FEWEST: usize = 3;
+/// The fewest calls of a turn if sizes and grids differ from turn to turn: a few copies in a row are
+/// no loop.
+const LEAST_IN_NAME: usize = 10;
 /// The share of the loop's time that has to lie in turns that make the usual calls.
 const EXPLAINED: f64 = 0.98;
 /// The share that has to if no call divides the trace better.
@@ -66,7 +69,8 @@ impl Trace {
         // whole in itself.
         let good = found.iter().any(|one| one.explained >= EXPLAINED);
         let least = if good { EXPLAINED } else { EXPLAINED_AT_LEAST };
-        found.retain(|one| one.explained >= least);
+        let is_long = |one: &Division| alike == Alike::InSize || one.usual_length >= LEAST_IN_NAME;
+        found.retain(|one| one.explained >= least && is_long(one));
         let rank = |one: &Division| {
             let most = Reverse(one.turns.len());
             let gap = Reverse(one.gap);

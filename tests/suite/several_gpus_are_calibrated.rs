@@ -296,7 +296,7 @@ fn a_table_says_what_several_gpus_cost() {
         ),
         (
             "H2D,pinned,1 MiB,,1,,,,,,,,,,5e-6",
-            "column `gpus`: write the number of GPUs that copy at once, 2 or",
+            "column `gpus`: write the number of GPUs that copy at once, from 2 to",
         ),
         (
             "H2D,pageable,1 MiB,,2,,,,,,,,,,5e-6",

@@ -100,7 +100,8 @@ fn set(path: &'static str, to: impl Into<Value>) -> impl Fn(&mut Value) {
 #[test]
 fn names_of_what_is_not_there_are_refused_with_their_call() {
     let streams = program("by-engine").streams.len();
-    let no_stream = format!("uses stream {streams}, but the {streams} streams are numbered from 0");
+    let no_stream =
+        format!("uses stream {streams}, but the program has {streams} (numbered from 0)");
     for (kind, path, to, expected) in [
         ("Copy", "/by/stream/0", streams as u64, no_stream.as_str()),
         ("Copy", "/from/allocation", 99, "uses allocation 99, but the "),
@@ -121,7 +122,7 @@ fn names_of_what_is_not_there_are_refused_with_their_call() {
     let one_input = "uses 1 input for `convolution`, which takes 2";
     refused_call("by-engine", "Launch", drop_input, one_input);
     refused_call("graph of", "Replay", set("/calls", 999), "uses 999 calls in a graph, but only");
-    let no_gpu = "uses GPU 2, but the 2 GPUs are numbered from 0";
+    let no_gpu = "uses GPU 2, but the program has 2 (numbered from 0)";
     refused_call("multi-gpu", "Use", set("", 2), no_gpu);
     for (path, to, expected) in [
         ("/allocations/0/bytes", json!(1_u64 << 60), "its allocations exceed 1024 TiB in total"),
