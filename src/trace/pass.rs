@@ -28,8 +28,8 @@ pub struct Pass {
 
 /// The fewest turns that are a loop.
 const FEWEST: usize = 3;
-/// The fewest calls of a turn if sizes and grids differ from turn to turn: a few copies in a row are
-/// no loop.
+/// The fewest calls of a turn if sizes and grids differ from turn to turn: a few copies in a row
+/// are no loop.
 const LEAST_IN_NAME: usize = 10;
 /// The share of the loop's time that has to lie in turns that make the usual calls.
 const EXPLAINED: f64 = 0.98;
