@@ -57,20 +57,26 @@ fn is_plain(one: &Ranked) -> bool {
     one.plan.side() == Side::Gpu && one.plan.program.devices() < 2
 }
 
-/// Pageable memory comes first, then few calls.
-fn simplicity(one: &Ranked) -> (bool, usize) {
-    (one.plan.host_memory() != HostMemory::Pageable, one.plan.program.body.len())
+/// Pageable memory comes first, then copies around the work, then few calls.
+fn simplicity(one: &Ranked) -> (bool, bool, usize) {
+    let family = family_of(one);
+    let is_first = matches!(family, Some(FamilyName::Resident | FamilyName::RoundTrip));
+    let is_pageable = one.plan.host_memory() == HostMemory::Pageable;
+    (!is_pageable, !is_first, one.plan.program.body.len())
+}
+
+fn family_of(one: &Ranked) -> Option<FamilyName> {
+    one.plan.strategy.map(|strategy| strategy.family.name())
 }
 
 /// Whether a remedy stands for such a plan.
 fn is_of(remedy: Remedy, one: &Ranked) -> bool {
     let (side, devices) = (one.plan.side(), one.plan.program.devices());
-    let family = one.plan.strategy.map(|strategy| strategy.family.name());
     match remedy {
         Remedy::Cpu => side == Side::Cpu,
         Remedy::Share => side == Side::Both,
         Remedy::SeveralGpus => side == Side::Gpu && devices > 1,
-        Remedy::Schedule => is_plain(one) && family == Some(FamilyName::ByTask),
+        Remedy::Schedule => is_plain(one) && family_of(one) == Some(FamilyName::ByTask),
         _ => false,
     }
 }
