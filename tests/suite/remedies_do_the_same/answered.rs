@@ -127,6 +127,27 @@ fn tasks_are_advised_on_from_the_plain_plan_on() {
 }
 
 #[test]
+fn plans_are_advised_where_a_scenario_and_a_machine_have_them() {
+    let has = |arguments: &[&str]| {
+        let arguments = [&["advise", "--format", "json", "--draws", "10"], arguments].concat();
+        let found: Value =
+            serde_json::from_str(&printed(&mut hallway(repository(), arguments))).expect("JSON");
+        let lists = ["changes", "no_gain"].map(|key| found["advice"][key].clone());
+        let all = lists.iter().flat_map(|list| list.as_array().expect("a list").clone());
+        let applies = all.filter(|one| one["refusal"].is_null());
+        applies.map(|one| one["remedy"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    let two = has(&["scenarios/option-pricing.toml", "--profile", "calibration/others/two-h200"]);
+    assert!(two.iter().any(|one| one == "several-gpus"), "{two:?}");
+    let both = has(&["scenarios/memory/both-options.toml"]);
+    assert!(both.iter().any(|one| one == "share"), "{both:?}");
+    // Calls alone do not say what the CPU would have to compute.
+    let calls = has(&["scenarios/programs/loader.toml"]);
+    let plans = ["cpu", "share", "several-gpus", "schedule"];
+    assert!(!calls.iter().any(|one| plans.contains(&one.as_str())), "{calls:?}");
+}
+
+#[test]
 fn what_cannot_be_advised_on_is_refused() {
     for (arguments, said) in [
         (vec!["scenarios/stencil-halo.toml", "--program", "x"], "no plan `x` that can be"),
