@@ -75,7 +75,7 @@ mod tests {
         let full = "void at::native::vectorized_elementwise_kernel<4, at::native::X>(int, float)";
         assert_eq!(short(full), "vectorized_elementwise_kernel");
         assert_eq!(short("cudnn_ampere_scudnn_128x64_relu"), "cudnn_ampere_scudnn_128x64_relu");
-        assert_eq!(short("scale(float*, int)"), "scale of the trace");
+        assert_eq!(short("scale(float*, int)"), "scale from the trace");
         assert_eq!(short("(anonymous namespace)::f"), "kernel");
     }
 }
