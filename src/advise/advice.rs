@@ -24,7 +24,7 @@ pub struct Advice {
     /// Remedies that gain as much, but only under conditions that the program does not show, best
     /// first. No combination includes them.
     pub only_if: Vec<Change>,
-    /// The best combination found. `null` if no remedy gains anything.
+    /// The best combination found. `null` if no rewriting of the calls gains anything.
     pub best: Option<Combination>,
     /// Remedies that gain less or do not apply.
     pub no_gain: Vec<NoGain>,

@@ -28,6 +28,7 @@ words! {
         NoKernel = "there is no kernel to overlap with",
         NothingBeside = "there is no kernel, and no copy the other way, to overlap with",
         NoSuchPlan = "there is no such plan for these tasks on this machine",
+        OnlyWaits = "gains no more than deferring waits does",
         TakenInEachPass = "the target memory is allocated in every pass: reuse it first",
         StillRead = "kernels read what earlier passes left in the buffer, so a second buffer \
                      cannot replace it",

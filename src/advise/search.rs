@@ -159,8 +159,8 @@ fn without_waits_of_others(found: &mut Singles) {
         std::mem::take(&mut found.sure).into_iter().partition(gains_more);
     found.sure = kept;
     found.no_gain.extend(left.into_iter().map(|one| {
-        let factor = Some(ratio(least, one.pass));
-        NoGain { remedy: one.remedy, refusal: None, factor, is_combined: false }
+        let refusal = Some(Refusal::OnlyWaits);
+        NoGain { remedy: one.remedy, refusal, factor: None, is_combined: false }
     }));
 }
 

@@ -43,11 +43,14 @@ pub struct Subject {
 /// read what may still be under way.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HostReads {
-    /// For each time that it works in a pass.
-    each: Vec<Vec<AllocationId>>,
+    /// For each time that it works in a pass. Empty if it may read everything each time.
+    each: Vec<Vec<Slice>>,
     /// The number of allocations that were looked at.
     allocations: usize,
 }
+
+/// The most ranges of memory on the host that are told apart.
+const MOST_TARGETS: usize = 64;
 
 impl Subject {
     /// A program that a scenario spells out.
@@ -69,11 +72,8 @@ impl Subject {
     pub fn recorded(program: Program) -> Self {
         let whole = |_: StreamId| true;
         let program = without_reads_of_new_memory(program);
-        let subject = |program| {
-            let recorded = Self { is_recorded: true, by_address: false, ..Self::spelled(program) };
-            let host_reads = recorded.possible_host_reads();
-            Self { host_reads, ..recorded }
-        };
+        let subject =
+            |program| Self { is_recorded: true, by_address: false, ..Self::spelled(program) };
         let all = subject(with_uses(&program, |_| used_in(&program, &whole)));
         if check_hazards(&all.with_host_reads()).is_ok() {
             return all;
@@ -85,6 +85,8 @@ impl Subject {
     /// nothing orders two of its calls that use the same memory, as far as that shows.
     pub fn addressed(program: Program) -> Option<Self> {
         let subject = Self { by_address: true, ..Self::recorded(program) };
+        let host_reads = subject.possible_host_reads();
+        let subject = Self { host_reads, ..subject };
         check_hazards(&subject.with_host_reads()).is_ok().then_some(subject)
     }
 
@@ -163,18 +165,36 @@ impl Subject {
         let new = all.iter().filter(|id| id.0 >= *allocations);
         let new: Vec<AllocationId> = new.copied().collect();
         for (at, call) in works.into_iter().enumerate() {
-            let known = if is_alike { &each[at % each.len()] } else { &all };
-            let new = if is_alike { new.as_slice() } else { &[] };
-            let reads = known.iter().chain(new).map(|&id| whole(&self.program, id)).collect();
+            let (known, rest) = match is_alike {
+                true => (each[at % each.len()].as_slice(), &new),
+                false => (&[][..], &all),
+            };
+            let rest = rest.iter().map(|&id| whole(&self.program, id));
+            let reads = known.iter().copied().chain(rest).collect();
             *call = Call::Compute { step: Step::Own(unknown_step(reads, Vec::new())) };
         }
         Cow::Owned(program)
     }
 
-    /// What the host may read each time that it works.
+    /// What the host may read each time that it works, of what copies bring to it.
     fn possible_host_reads(&self) -> HostReads {
-        let shown = self.with_host_reads();
+        let crossings = self.program.body.iter().filter_map(Call::crossing);
+        let downloads = crossings.filter(|one| one.1 == DeviceToHost).map(|one| *one.3);
+        let mut targets: Vec<Slice> = Vec::new();
+        for target in downloads {
+            if !targets.contains(&target) {
+                targets.push(target);
+            }
+            if targets.len() > MOST_TARGETS {
+                return HostReads::default();
+            }
+        }
+        let mut shown = self.program.clone();
         let works = self.program.body.iter().map(|call| call.stated_time().is_some());
+        for (call, _) in shown.body.iter_mut().zip(works.clone()).filter(|one| one.1) {
+            let step = unknown_step(targets.clone(), Vec::new());
+            *call = Call::Compute { step: Step::Own(step) };
+        }
         let all = ordered_reads(&shown).into_iter().zip(works);
         let each = all.filter_map(|(reads, works)| works.then_some(reads)).collect();
         HostReads { each, allocations: self.program.allocations.len() }

@@ -36,8 +36,8 @@ pub(super) fn with_calls(path: &Path, uses: &KernelUses) -> Result<Trace, Failur
 #[derive(Debug, Default, Args)]
 pub(super) struct KernelUses {
     /// Kernels of a recording with KERNEL in their names read memory only through these of the
-    /// pointers passed to them, counted from 0, e.g. gemm=0,1. Otherwise they count as reading
-    /// through every pointer. Can be repeated
+    /// different pointers passed to them, counted from 0, e.g. gemm=0,1. Otherwise they count as
+    /// reading through every pointer. Can be repeated
     #[arg(long, value_name = "KERNEL=N,...")]
     reads: Vec<KernelUse>,
     /// The same for writing. `gemm=` says that they write nothing

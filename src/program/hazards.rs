@@ -1,6 +1,6 @@
 //! Checks that calls are ordered wherever they touch the same bytes.
 
-use super::operands::{AllocationId, Touched};
+use super::operands::{Slice, Touched};
 use super::order::{Clock, Order};
 use super::threads::{Issue, Shared};
 use super::value::Program;
@@ -52,9 +52,9 @@ pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
     check_finished(program, &order)
 }
 
-/// For each call of the body, the memory that it reads and that everything which wrote it before is
+/// For each call of the body, the bytes that it reads and that everything which wrote them before is
 /// known to be done with.
-pub fn ordered_reads(program: &Program) -> Vec<Vec<AllocationId>> {
+pub fn ordered_reads(program: &Program) -> Vec<Vec<Slice>> {
     let mut order = Order::new(program);
     let mut accesses: Vec<LatestAccesses> =
         program.allocations.iter().map(|_| LatestAccesses::default()).collect();
@@ -65,10 +65,10 @@ pub fn ordered_reads(program: &Program) -> Vec<Vec<AllocationId>> {
         for one in program.accesses(call) {
             let (touched, writes) = (one.touched, one.writes());
             let access = OrderedAccess { touched, writes, call: index, lane: passed.lane, number };
-            let id = one.allocation();
-            let is_ordered = note(program, passed.known, &mut accesses[id.0], access).is_ok();
+            let earlier = &mut accesses[one.allocation().0];
+            let is_ordered = note(program, passed.known, earlier, access).is_ok();
             if is_ordered && !writes {
-                reads.push(id);
+                reads.push(touched.slice);
             }
         }
     }

@@ -141,7 +141,9 @@ impl AdviceReport {
         let mut text = String::new();
         for change in self.advice.changes.iter().chain(&self.advice.only_if) {
             let _ = writeln!(text, "\n{}", what(change));
-            let _ = writeln!(text, "- where: {}", places(change));
+            if !change.places.is_empty() {
+                let _ = writeln!(text, "- where: {}", places(change));
+            }
             for language in LANGUAGES {
                 let _ = writeln!(text, "- {language}: {}", in_code(change.remedy, language));
             }

@@ -67,10 +67,10 @@ impl Trace {
         // begins where the program's loop does has a whole turn more than one that begins inside.
         // Where the GPU has nothing left to do, and no memory of the loop is there, a turn is
         // whole in itself.
+        found.retain(|one| alike == Alike::InSize || one.usual_length >= LEAST_IN_NAME);
         let good = found.iter().any(|one| one.explained >= EXPLAINED);
         let least = if good { EXPLAINED } else { EXPLAINED_AT_LEAST };
-        let is_long = |one: &Division| alike == Alike::InSize || one.usual_length >= LEAST_IN_NAME;
-        found.retain(|one| one.explained >= least && is_long(one));
+        found.retain(|one| one.explained >= least);
         let rank = |one: &Division| {
             let most = Reverse(one.turns.len());
             let gap = Reverse(one.gap);
@@ -122,7 +122,7 @@ enum Alike {
 struct Sequence {
     kinds: Vec<u64>,
     begins: Vec<Instant>,
-    /// The time between the call before and each call.
+    /// The time between the call before and each call, without the recorder's.
     gaps: Vec<Span>,
     /// For how long GPUs go on at the begin of each call with what was asked of them before.
     running: Vec<Span>,

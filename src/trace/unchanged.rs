@@ -35,8 +35,8 @@ impl Trace {
     }
 
     /// For copies of the steady pass, by their positions in [`Trace::calls`], whether they bring
-    /// equal bytes in all turns that make equally many copies. Copies without a digest are left
-    /// out.
+    /// equal bytes in all turns that make equally many copies; nothing if those are not most. Copies
+    /// without a digest are left out.
     pub fn unchanged_copies(&self, pass: &Pass) -> BTreeMap<usize, bool> {
         let copies_of = |&[from, to]: &[usize; 2]| {
             let calls = self.calls[from..to].iter().zip(from..);
@@ -51,7 +51,7 @@ impl Trace {
         let Some(steady) = turns.get(pass.steady) else { return BTreeMap::new() };
         let alike = turns.iter().filter(|turn| turn.len() == steady.len());
         let alike: Vec<&Vec<(usize, CopyPlaces)>> = alike.collect();
-        if alike.len() < 2 {
+        if alike.len() < 2 || alike.len() * 2 <= turns.len() {
             return BTreeMap::new();
         }
         let known = steady.iter().enumerate().filter_map(|(number, &(at, places))| {

@@ -10,6 +10,7 @@ use crate::advise::subject::Subject;
 use crate::machine::{DeviceId, Direction, StreamId};
 use crate::program::{Call, Place as Where, Program, Slice, Touched};
 use crate::units::Bytes;
+use std::collections::BTreeSet;
 
 /// The most groups of copies that are asked about one by one.
 const MOST_GROUPS: usize = 3;
@@ -72,11 +73,24 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
 fn shared_targets(program: &Program, uploads: &[usize]) -> Bytes {
     let all = program.body.iter().enumerate().filter(|(_, call)| is_upload(call));
     let all = all.filter_map(|(at, call)| Some((at, *call.crossing()?.3)));
-    let targets: Vec<(usize, Slice)> = all.collect();
-    let is_shared = |(at, one): &&(usize, Slice)| {
-        let mut others = targets.iter().filter(|(other, _)| other != at);
-        uploads.contains(at) && others.any(|(_, other)| other.overlaps(one))
-    };
+    let mut targets: Vec<(usize, Slice)> = all.collect();
+    targets.sort_by_key(|(_, one)| (one.allocation, one.offset));
+    let uploads: BTreeSet<usize> = uploads.iter().copied().collect();
+    // Of those before one, the one that ends last is the one to overlap with; behind it, the next.
+    let mut shared: BTreeSet<usize> = BTreeSet::new();
+    let mut last: Option<(usize, Slice)> = None;
+    for &(at, one) in &targets {
+        if let Some((before, _)) = last.filter(|(_, before)| before.overlaps(&one)) {
+            shared.extend([before, at]);
+        }
+        let goes_on = last.is_some_and(|(_, before)| {
+            before.allocation == one.allocation && before.end() >= one.end()
+        });
+        if !goes_on {
+            last = Some((at, one));
+        }
+    }
+    let is_shared = |(at, _): &&(usize, Slice)| uploads.contains(at) && shared.contains(at);
     targets.iter().filter(is_shared).map(|(_, one)| one.length).sum()
 }
 

@@ -137,7 +137,10 @@ fn note(advised: &mut Advised, times: &[Option<f64>]) {
     }
     if let Some(best) = &mut advice.best {
         best.measured = match best.steps.as_slice() {
-            [_] => advice.changes.first().and_then(|change| change.measured),
+            [step] => {
+                let same = advice.changes.iter().find(|change| change.remedy == step.remedy);
+                same.and_then(|change| change.measured)
+            }
             _ => rest.next().and_then(measured),
         };
     }

@@ -11,6 +11,7 @@ use super::ranges::{is_chosen, profiling};
 use super::recorder::{Recorder, guarded};
 use super::threads::{Last, here};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::sync::PoisonError;
 
@@ -231,7 +232,7 @@ impl Call<'_> {
         last.event = self.word(0);
     }
 
-    /// The addresses that a kernel was given, each once.
+    /// The addresses that a kernel was given, each once, in the order of its parameters.
     fn pointers(&self, recorder: &Recorder, launched: u64) -> Vec<u64> {
         let mut found = Vec::new();
         let values = self.word(1) as *const *const u8;
@@ -245,8 +246,8 @@ impl Call<'_> {
                 recorder.memory.packed_pointers(extra, &mut found);
             }
         }
-        found.sort_unstable();
-        found.dedup();
+        let mut seen = BTreeSet::new();
+        found.retain(|pointer| seen.insert(*pointer));
         found
     }
 }

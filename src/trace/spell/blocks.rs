@@ -1,7 +1,7 @@
 //! Memory by its addresses, as far as a recording has them.
 //!
 //! Ranges of copies that overlap, or that adjoin, are one block. A kernel uses the blocks that its
-//! pointers point into. Memory that the calls take and give back is a block. A pointer to memory
+//! pointers point into. Device memory that the calls take is a block. A pointer to memory
 //! that no copy uses makes a small block of its own, so that kernels with equal pointers stay in
 //! order.
 

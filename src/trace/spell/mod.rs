@@ -132,7 +132,10 @@ impl<'t> Writer<'t> {
             SpelledMemory::ByAddress => Blocks::of(trace, calls, &asked_for, &gpus),
             SpelledMemory::OfStreams | SpelledMemory::Pinned => Blocks::default(),
         };
-        let given_back = given_back(trace, calls, &asked_for, &blocks);
+        let given_back = match gpus.len() {
+            1 => given_back(trace, calls, &asked_for, &blocks),
+            _ => BTreeSet::new(),
+        };
         Self {
             trace,
             gpus,
