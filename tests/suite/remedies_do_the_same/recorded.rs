@@ -237,6 +237,31 @@ fn the_host_reads_no_result_that_is_still_under_way() {
 }
 
 #[test]
+fn one_result_is_waited_for_although_another_is_under_way() {
+    let mut story = Story::new();
+    let wait = |story: &mut Story| {
+        let kind = CallKind::Synchronize { stream: Some(STREAM) };
+        story.call("cudaStreamSynchronize", kind, None, 30);
+    };
+    for turn in 0..4 {
+        story.copy([FROM, TO], [HOST, DEVICE], Some(turn));
+        story.launch(&[TO, RESULT]);
+        story.copy([RESULT, OUT], [DEVICE, MemoryKind::Pinned], None);
+        wait(&mut story);
+        // At once, into the memory behind it: both are one block.
+        story.now -= 10;
+        story.copy([RESULT, OUT + BYTES], [DEVICE, MemoryKind::Pinned], None);
+        wait(&mut story);
+    }
+    let subject = turn(&story.trace, 6);
+    let waits = |of: &Program| of.body.iter().filter(|call| call.only_waits()).count();
+    for one in proved(Remedy::DeferWaits, &subject).unwrap_or_default() {
+        // The host works before the second result is there, and may read the first.
+        assert!(one.is_open() || waits(&one.program) >= 2, "{one:#?}");
+    }
+}
+
+#[test]
 fn what_stays_on_the_gpu_has_memory_of_its_own() {
     // An allocator that gives all uploads the same memory.
     let mut story = Story::new();
