@@ -52,8 +52,8 @@ pub fn check_hazards(program: &Program) -> Result<(), Hazard> {
     check_finished(program, &order)
 }
 
-/// For each call of the body, the bytes that it reads and that everything which wrote them before is
-/// known to be done with.
+/// For each call of the body, the bytes that it reads and that everything which wrote them before
+/// is known to be done with.
 pub fn ordered_reads(program: &Program) -> Vec<Vec<Slice>> {
     let mut order = Order::new(program);
     let mut accesses: Vec<LatestAccesses> =

@@ -35,8 +35,8 @@ impl Trace {
     }
 
     /// For copies of the steady pass, by their positions in [`Trace::calls`], whether they bring
-    /// equal bytes in all turns that make equally many copies; nothing if those are not most. Copies
-    /// without a digest are left out.
+    /// equal bytes in all turns that make equally many copies; nothing if those are not most.
+    /// Copies without a digest are left out.
     pub fn unchanged_copies(&self, pass: &Pass) -> BTreeMap<usize, bool> {
         let copies_of = |&[from, to]: &[usize; 2]| {
             let calls = self.calls[from..to].iter().zip(from..);
