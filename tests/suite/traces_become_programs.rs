@@ -22,6 +22,21 @@ fn at(micros: u64) -> Instant {
 const DEFAULT: StreamKey = StreamKey { process: 1, device: 0, stream: 7 };
 const OTHER: StreamKey = StreamKey { process: 1, device: 0, stream: 13 };
 
+/// A trace of one thread in which nothing has happened yet.
+pub fn blank() -> Trace {
+    Trace {
+        origin: Origin { tool: "a test", version: None, part: None },
+        gpus: Vec::new(),
+        threads: vec![HostThread { process: 1, id: 1, name: None }],
+        calls: Vec::new(),
+        work: Vec::new(),
+        ranges: Vec::new(),
+        empty_kernel: None,
+        stated_uses: Vec::new(),
+        defects: BTreeMap::new(),
+    }
+}
+
 /// A trace that is put together call by call.
 struct Story {
     trace: Trace,
@@ -30,19 +45,7 @@ struct Story {
 
 impl Story {
     fn new() -> Self {
-        let threads = vec![HostThread { process: 1, id: 1, name: None }];
-        let trace = Trace {
-            origin: Origin { tool: "a test", version: None, part: None },
-            gpus: Vec::new(),
-            threads,
-            calls: Vec::new(),
-            work: Vec::new(),
-            ranges: Vec::new(),
-            empty_kernel: None,
-            stated_uses: Vec::new(),
-            defects: BTreeMap::new(),
-        };
-        Self { trace, now: 0 }
+        Self { trace: blank(), now: 0 }
     }
 
     /// A call of so many microseconds, which begins when the last one has ended.

@@ -1,13 +1,14 @@
 //! Recordings: what kernels use is known by their pointers, whether bytes change by digests, and
 //! the host may read a result whenever it works.
 
+use crate::traces_become_programs::blank;
 use hallway::advise::{Condition, Refusal, Remedy, Rewriting, Subject, proved};
 use hallway::machine::Direction;
 use hallway::program::{Call, Program};
 use hallway::scenario::Workload;
 use hallway::trace::{
-    CallKind, CopyPlaces, DeviceWork, HostCall, HostThread, KernelUse, MemoryKind, Origin,
-    PointerAccess, SpelledMemory, Spelling, StreamKey, Trace, WorkKind,
+    CallKind, CopyPlaces, DeviceWork, HostCall, KernelUse, MemoryKind, PointerAccess,
+    SpelledMemory, Spelling, StreamKey, Trace, WorkKind,
 };
 use hallway::units::{Bytes, Instant, Span};
 use std::collections::BTreeMap;
@@ -35,23 +36,7 @@ struct Story {
 
 impl Story {
     fn new() -> Self {
-        let threads = vec![HostThread { process: 1, id: 1, name: None }];
-        let (calls, work, ranges) = (Vec::new(), Vec::new(), Vec::new());
-        let origin = Origin { tool: "a test", version: None, part: None };
-        let (gpus, defects) = (Vec::new(), BTreeMap::new());
-        let (empty_kernel, stated_uses) = (None, Vec::new());
-        let trace = Trace {
-            origin,
-            gpus,
-            threads,
-            calls,
-            work,
-            ranges,
-            empty_kernel,
-            stated_uses,
-            defects,
-        };
-        Self { trace, now: 0 }
+        Self { trace: blank(), now: 0 }
     }
 
     /// A call of so many microseconds, what it has the GPU do meanwhile, and 10 us of the host.
