@@ -28,6 +28,9 @@ pub struct Advice {
     pub best: Option<Combination>,
     /// Remedies that gain less or do not apply.
     pub no_gain: Vec<NoGain>,
+    /// Kernels that have no `grid`. Each is assumed to fill the GPU, so that no other kernel runs
+    /// at the same time.
+    pub without_grid: Vec<String>,
 }
 
 /// What would help a program, with the programs that the answer is about.

@@ -34,6 +34,8 @@ words! {
                      cannot replace it",
         NotCut = "the kernels are not known to be splittable",
         NoSequence = "no stream has a copy to the GPU followed by kernels and a copy back",
+        FewOperations = "there are fewer than two copies and kernels",
+        NoneIndependent = "every copy or kernel needs the data of the one before it",
         NoRunOfLaunches = "there are no consecutive calls that a graph can contain",
         SeveralThreads = "several host threads make calls",
         SeveralGpus = "the program uses several GPUs",

@@ -37,6 +37,8 @@ words! {
         DownloadStream = "download-stream",
         /// Split copies and kernels into chunks in several streams.
         Chunks = "chunks",
+        /// Spread independent copies and kernels over several streams.
+        MoreStreams = "more-streams",
         /// Launch sequences of calls as a graph.
         Graph = "graph",
         /// Leave all of the work to the CPU.
@@ -53,7 +55,7 @@ words! {
 impl Remedy {
     /// Whether it gives a program another shape: more streams, several passes in one body, graphs.
     pub const fn reshapes(self) -> bool {
-        matches!(self, Self::Prefetch | Self::DownloadStream | Self::Chunks | Self::Graph)
+        self.waits_anew() || matches!(self, Self::Graph)
     }
 
     /// Whether it is another plan for a scenario's tasks. Calls alone do not say what they compute.
@@ -63,6 +65,9 @@ impl Remedy {
 
     /// Whether it takes all waits of the host out, and puts in those that are needed.
     pub const fn waits_anew(self) -> bool {
-        matches!(self, Self::Prefetch | Self::DownloadStream | Self::Chunks)
+        matches!(
+            self,
+            Self::Prefetch | Self::DownloadStream | Self::Chunks | Self::MoreStreams
+        )
     }
 }

@@ -89,6 +89,7 @@ pub fn advise(
         only_if,
         best,
         no_gain,
+        without_grid: subject.program.kernels_without_grid().into_iter().map(Into::into).collect(),
     };
     Ok(Advised { advice, changes: sure, only_if: open, best: steps.last().map(Tried::rewritten) })
 }

@@ -26,6 +26,17 @@ impl Program {
         &self.kernels[step.kernel]
     }
 
+    /// The kernels that it launches whose time on the GPU is stated and whose `grid` is not. They
+    /// are taken to fill the GPU, so that nothing runs beside them.
+    pub fn kernels_without_grid(&self) -> BTreeSet<&str> {
+        let launched = self.body.iter().filter(|call| call.is_launch());
+        let steps = launched.filter_map(|call| call.step()?.own_step());
+        let kernels =
+            steps.filter(|step| step.geometry.is_none()).map(|step| self.own_kernel(step));
+        let stated = kernels.filter(|kernel| matches!(kernel.gpu, GpuSide::Cost(_)));
+        stated.map(|kernel| kernel.name.as_str()).collect()
+    }
+
     /// The name of the kernel that a call launches or computes.
     pub fn kernel_of(&self, call: &Call) -> Option<&str> {
         Some(match call.step()? {

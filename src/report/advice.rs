@@ -6,7 +6,7 @@ mod words;
 
 pub use self::against::Against;
 use self::code::{LANGUAGES, in_code};
-use self::words::{brief, factor, little, needs, taken, what};
+use self::words::{brief, factor, filling, little, needs, taken, what};
 use super::Origin;
 use super::table::{Column, Table};
 use super::words::{fine_percent, folded, joined, percent, plural, times, with_range};
@@ -53,8 +53,14 @@ const SHOWN_WITHOUT: usize = 4;
 /// Remedies with an open condition that the first screen shows.
 const SHOWN_OPEN: usize = 3;
 /// Remedies that people expect to help.
-const EXPECTED: [Remedy; 5] =
-    [Remedy::Pin, Remedy::Prefetch, Remedy::DownloadStream, Remedy::Chunks, Remedy::Graph];
+const EXPECTED: [Remedy; 6] = [
+    Remedy::Pin,
+    Remedy::Prefetch,
+    Remedy::DownloadStream,
+    Remedy::Chunks,
+    Remedy::MoreStreams,
+    Remedy::Graph,
+];
 
 impl AdviceReport {
     /// The answer on one screen, or with everything that is known.
@@ -74,6 +80,7 @@ impl AdviceReport {
         text += &folded(&agreement(advice), width);
         text += &folded(&only_if(advice, details), width);
         text += &folded(&no_help(advice, details), width);
+        text += &folded(&filling(advice).unwrap_or_default(), width);
         if details {
             text += &folded(&self.in_detail(), width);
         }

@@ -175,14 +175,9 @@ impl Workload {
         let of_tasks =
             of_tasks.filter_map(|task| task.kernel.own_work()).map(|work| &work.declared);
         let of_tasks = of_tasks.filter(|one| !one.has_grid()).map(|one| &one.kernel);
-        let of_programs = self.programs.iter().flat_map(|program| {
-            let launched = program.body.iter().filter(|call| call.is_launch());
-            let steps = launched.filter_map(|call| call.step()?.own_step());
-            steps.filter(|step| step.geometry.is_none()).map(|step| program.own_kernel(step))
-        });
-        let all = of_tasks.chain(of_programs);
         let is_stated = |kernel: &&OwnKernel| matches!(kernel.gpu, GpuSide::Cost(_));
-        all.filter(is_stated).map(|kernel| kernel.name.as_str()).collect()
+        let of_tasks = of_tasks.filter(is_stated).map(|kernel| kernel.name.as_str());
+        of_tasks.chain(self.programs.iter().flat_map(Program::kernels_without_grid)).collect()
     }
 
     pub fn buffer_ids(&self) -> impl Iterator<Item = BufferId> + use<> {

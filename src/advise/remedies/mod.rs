@@ -18,6 +18,7 @@ mod pack;
 mod pin;
 mod prefetch;
 mod prefetch_managed;
+mod more_streams;
 mod stage;
 
 use super::refusal::Refusal;
@@ -47,6 +48,7 @@ pub(super) fn variants(remedy: Remedy, subject: &Subject) -> Result<Vec<Rewritin
         Remedy::Prefetch => prefetch::variants(subject),
         Remedy::DownloadStream => download_stream::variants(subject),
         Remedy::Chunks => chunks::variants(subject),
+        Remedy::MoreStreams => more_streams::variants(subject),
         Remedy::Graph => graph::variants(subject),
         Remedy::Cpu | Remedy::Share | Remedy::SeveralGpus | Remedy::Schedule => {
             let program = subject.plans.get(&remedy).cloned().ok_or(Refusal::NoSuchPlan)?;

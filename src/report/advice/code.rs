@@ -131,6 +131,16 @@ const CODE: &[(Remedy, [&str; 3])] = &[
         ],
     ),
     (
+        Remedy::MoreStreams,
+        [
+            "`with torch.cuda.stream(streams[i % n])` around independent work; \
+             `wait_stream` before and after",
+            "`with streams[i % n]:` around independent work; `wait_event` where results meet",
+            "pass `streams[i % n]` to independent launches and copies; `cudaStreamWaitEvent` \
+             where results meet",
+        ],
+    ),
+    (
         Remedy::Graph,
         [
             "`torch.cuda.graph(g)` once, `g.replay()` in the loop; or `torch.compile(mode=\

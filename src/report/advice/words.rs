@@ -1,6 +1,6 @@
 //! What a change is, what it takes, and why a remedy does not help, in words.
 
-use crate::advise::{Breakdown, Change, NoGain, Place, Remedy, Takes};
+use crate::advise::{Advice, Breakdown, Change, NoGain, Place, Remedy, Takes};
 use crate::report::words::{fine_percent, joined, longer, percent, plural, times};
 use crate::units::{Bytes, Span};
 
@@ -32,6 +32,7 @@ pub(super) fn what(change: &Change) -> String {
         Remedy::Prefetch => format!("prefetch {memory} in a second stream"),
         Remedy::DownloadStream => format!("download {memory} in a separate stream"),
         Remedy::Chunks => format!("split the copies of {memory} and their kernels into chunks"),
+        Remedy::MoreStreams => format!("spread {} over several streams", plural(calls, "call")),
         Remedy::Graph => format!("launch {} as a graph", plural(calls, "call")),
         Remedy::Cpu => "leave the work to the CPU".to_owned(),
         Remedy::Share => "share the work between CPU and GPU".to_owned(),
@@ -57,12 +58,32 @@ pub(super) const fn brief(remedy: Remedy) -> &'static str {
         Remedy::Prefetch => "prefetch",
         Remedy::DownloadStream => "download in a separate stream",
         Remedy::Chunks => "split into chunks",
+        Remedy::MoreStreams => "use more streams",
         Remedy::Graph => "launch as a graph",
         Remedy::Cpu => "leave to the CPU",
         Remedy::Share => "share with the CPU",
         Remedy::SeveralGpus => "use several GPUs",
         Remedy::Schedule => "schedule by task",
     }
+}
+
+/// What is assumed of kernels that do not say which part of the GPU they need, where it matters.
+pub(super) fn filling(advice: &Advice) -> Option<String> {
+    let is_it = |remedy| remedy == Remedy::MoreStreams;
+    let gains = advice.changes.iter().any(|one| is_it(one.remedy));
+    let applies = advice.no_gain.iter().any(|one| is_it(one.remedy) && one.refusal.is_none());
+    let names = &advice.without_grid;
+    let shown = joined(names.iter().take(NAMED).map(|name| format!("`{name}`")), ", ");
+    let rest = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        rest => format!(" and {rest} more"),
+    };
+    ((gains || applies) && !names.is_empty()).then(|| {
+        format!(
+            "\nWithout a `grid`, a kernel is assumed to fill the GPU, so nothing runs alongside \
+             it: {shown}{rest}.\n"
+        )
+    })
 }
 
 /// The memory of some places: "`x` (64 MiB)", with the bytes of each call or of all the memory.
@@ -167,6 +188,10 @@ fn cause(remedy: Remedy, of: &Breakdown) -> String {
             true => format!("{kernels} of kernels cannot hide {copies} of copies"),
             false => format!("exposed copies take {} of the pass", share(copies_ns)),
         },
+        Remedy::MoreStreams if kernels > copies => {
+            "kernels that fill the GPU do not run side by side".to_owned()
+        }
+        Remedy::MoreStreams => "copies in one direction do not overlap".to_owned(),
         Remedy::DeferWaits | Remedy::KeepMemory | Remedy::Graph | Remedy::Gather => {
             match idle_ns.nanos_f64() > 0.5 * all.nanos_f64() {
                 true => "the host's own work takes most of the pass".to_owned(),

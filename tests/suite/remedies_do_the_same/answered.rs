@@ -85,6 +85,7 @@ fn the_remedy_that_people_found_comes_first() {
         ("tests/cases/05-copies-of-256-bytes/blocks.toml", "pack"),
         ("tests/cases/10-both-directions-unequal/apart.toml", "download-stream"),
         ("tests/cases/07-register-for-one-upload/upload.toml", "pin"),
+        ("tests/cases/41-small-products-in-streams/one-stream.toml", "more-streams"),
         ("scenarios/programs/ten-times.toml", "drop-copies"),
         ("scenarios/programs/number-each-iteration.toml", "gather"),
         ("scenarios/programs/taken-each-time.toml", "keep-memory"),
@@ -96,6 +97,21 @@ fn the_remedy_that_people_found_comes_first() {
             serde_json::from_str(&printed(&mut hallway(repository(), arguments))).expect("JSON");
         assert_eq!(found["advice"]["changes"][0]["remedy"], remedy, "{file}");
     }
+}
+
+#[test]
+fn a_kernel_without_a_grid_is_said_to_fill_the_gpu() {
+    let file = "tests/cases/41-small-products-in-streams/one-stream.toml";
+    let with = std::fs::read_to_string(repository().join(file)).expect("a case");
+    let without = with.replace("grid = [6]\n", "").replace("block = [128]\n", "");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("without.toml");
+    std::fs::write(&path, without).expect("a file");
+    let text = printed(&mut hallway(repository(), ["advise", path.to_str().expect("a name")]));
+    let said = "Without a `grid`, a kernel is assumed to fill the GPU";
+    assert!(text.contains(said) && text.contains("`product`"), "{text}");
+    let text = printed(&mut hallway(repository(), ["advise", file]));
+    assert!(!text.contains(said), "{text}");
 }
 
 #[test]

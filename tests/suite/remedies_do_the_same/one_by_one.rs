@@ -5,6 +5,7 @@ use hallway::advise::{Condition, Refusal, Remedy, proved};
 use hallway::program::{Awaited, Call, Place};
 use hallway::scenario::Workload;
 use hallway::units::Bytes;
+use std::collections::BTreeSet;
 
 pub(super) const HOST: &str = r#"
     { name = "x", type = "f32", elements = 16384, home = "host" },
@@ -237,6 +238,33 @@ fn elementwise_kernels_are_cut_and_sums_are_not() {
         { copy = "b[0..4]", to = "y[0..4]", stream = "s" },
         { synchronize = "s" }"#;
     assert_eq!(refused(&workload(PINNED, DEVICE, "", sum), Remedy::Chunks), Refusal::NotCut);
+}
+
+/// Four kernels that read the same data and do not need each other.
+const INDEPENDENT: &str = r#"
+    { copy = "x", to = "a", stream = "s" },
+    { repeat = 4, index = "i", calls = [
+        { launch = "scale", reads = ["a[i * 16 KiB..+16 KiB]"],
+          writes = "b[i * 16 KiB..+16 KiB]", stream = "s" },
+    ] },
+    { copy = "b", to = "y", stream = "s" },
+    { synchronize = "s" }"#;
+
+#[test]
+fn independent_kernels_go_to_more_streams_and_chains_stay_in_one() {
+    let found = checked(&workload(PINNED, DEVICE, "", INDEPENDENT), Remedy::MoreStreams);
+    let streams = |one: &hallway::program::Program| {
+        let used: BTreeSet<usize> =
+            one.body.iter().filter_map(Call::launched).map(|(stream, _)| stream.0).collect();
+        used.len()
+    };
+    let counts: Vec<usize> = found.iter().map(|one| streams(&one.program)).collect();
+    assert_eq!(counts, [2, 4]);
+    let trip = workload(PINNED, DEVICE, "", ROUND_TRIP);
+    assert_eq!(refused(&trip, Remedy::MoreStreams), Refusal::NoneIndependent);
+    let one = workload(ONE, DEVICE, "", r#"{ copy = "x", to = "a", stream = "s" },
+        { synchronize = "s" }"#);
+    assert_eq!(refused(&one, Remedy::MoreStreams), Refusal::FewOperations);
 }
 
 #[test]
