@@ -108,10 +108,29 @@ impl Profile {
         knots.retain(|&(elements, _)| self.was_shared(model, elements) == is_shared);
         if let Some(ns) = self.between(model, n, is_shared) {
             knots = vec![(size, ns)];
+        } else if !is_shared && knots.first().is_some_and(|first| size < first.0) {
+            let fixed = self.fixed_part(&knots);
+            knots.insert(0, (0.0, fixed));
         }
         let side = Curve { knots, scatter: time.scatter };
         let reaches = !side.knots.is_empty() && side.known(size).is_ok();
         if reaches { Cow::Owned(side) } else { Cow::Borrowed(time) }
+    }
+
+    /// Nanoseconds that a twin takes by one thread whatever the number of elements: to be called,
+    /// and for what it does besides, such as clearing the bins of a histogram. It is what the two
+    /// smallest sizes leave for no elements. Caches can make the second one so slow that they leave
+    /// nothing; then it is the least that any twin takes.
+    fn fixed_part(&self, knots: &[(f64, f64)]) -> f64 {
+        let positive = |knots: &[(f64, f64)]| left_for_none(knots).filter(|&ns| ns > 0.0);
+        let of_model = |model: &TwinModel| {
+            let alone = model.time.knots.partition_point(|knot| !self.was_shared(model, knot.0));
+            positive(&model.time.knots[..alone])
+        };
+        let near = self.twins.iter().filter(|model| model.found == Warmth::Same);
+        let least = || near.filter_map(of_model).fold(f64::INFINITY, f64::min);
+        let most = knots.first().map_or(0.0, |first| first.1);
+        positive(knots).unwrap_or_else(least).min(most)
     }
 
     /// Nanoseconds for a number of elements between the largest size measured with one thread and
@@ -187,4 +206,10 @@ impl Profile {
         };
         variant.is_shared(elements, footprint)
     }
+}
+
+/// Nanoseconds that the line through the first two knots has at no elements.
+fn left_for_none(knots: &[(f64, f64)]) -> Option<f64> {
+    let &[first, second, ..] = knots else { return None };
+    Some(first.1 - (second.1 - first.1) / (second.0 - first.0) * first.0)
 }
