@@ -1,14 +1,14 @@
 //! Graphs of dependent operations: what they cost the host, and how the device goes from
 //! node to node.
 
-use super::context::{MeasurementContext, Timed, clocked, timed};
+use super::context::{MeasurementContext, Piece, Timed, clocked, timed};
 use super::copies::rotation;
 use super::probe::{Counts, Probe};
 use super::round_trips::trip;
 use crate::gpu::{AnyBlocker, AnyDevice, AnyGraph, AnyStream, GpuResult};
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{CYCLES, GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS};
-use crate::units::Span;
+use crate::units::{Bytes, Span};
 
 pub(super) fn probes() -> Vec<Probe> {
     let mut probes = NODES.map(calls).to_vec();
@@ -22,6 +22,7 @@ pub(super) fn probes() -> Vec<Probe> {
     probes.push(chain(&[OperationKind::Kernel]));
     probes.extend(CYCLES.iter().map(|links| chain(links)));
     probes.extend(ROWS.map(rows));
+    probes.extend(BEHIND_NODES.map(behind_node));
     probes.extend(Direction::BOTH.map(|direction| rotation(direction, ROTATED_IN_GRAPH, true)));
     probes
 }
@@ -29,6 +30,11 @@ pub(super) fn probes() -> Vec<Probe> {
 fn calls(nodes: u64) -> Probe {
     let what = GraphCall::ALL.map(|call| Quantity::GraphCall { call, nodes });
     Probe::together(what, Counts::Once).visits(3)
+}
+
+fn behind_node(bytes: u64) -> Probe {
+    let what = Quantity::CopyBehindNode { bytes: Bytes::new(bytes) };
+    Probe::new(what, Counts::Once).visits(3).limit(0.25, 5)
 }
 
 fn chain(links: &[OperationKind]) -> Probe {
@@ -44,10 +50,16 @@ fn rows((kernels, waits, awaited): (u64, bool, bool)) -> Probe {
 const NODES: [u64; 3] = [3, 24, 96];
 
 /// Sizes of the first node in graphs of one and of two nodes: bytes of copies in and out, degrees
-/// of polynomials. All but the smallest still run when the next node arrives.
-const NODE_SIZES: [&[u64]; 3] = [NODE_COPIES, NODE_COPIES, &[1024, 4096]];
+/// of polynomials. Copies in are too large to travel with the launch. The largest of each kind
+/// still run when the next node arrives, the smallest are over or nearly so.
+const NODE_SIZES: [&[u64]; 3] = [
+    &[32 << 10, 256 << 10, 512 << 10],
+    &[4 << 10, 16 << 10, 32 << 10, 256 << 10, 512 << 10],
+    &[4, 64, 256, 1024, 4096],
+];
 
-const NODE_COPIES: &[u64] = &[32 << 10, 256 << 10, 512 << 10];
+/// Bytes of copies behind another node, to see up to which size they travel with the launch.
+const BEHIND_NODES: [u64; 7] = [256, 512, 1024, 1536, 2048, 3072, 4096];
 
 /// Launches of a graph before the one that counts.
 const WARM_UP: usize = 3;
@@ -93,6 +105,26 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
         let launch = clocked::<D, _, _>(|| unsafe { stream.replay(&executable) })?;
         D::Blocker::finish(stream)?;
         Ok([capture, instantiate, launch])
+    }
+
+    /// Host time of a graph of a copy of 4 bytes, one of `bytes` and a kernel, until it is done.
+    pub fn copy_behind_node(&mut self, bytes: Bytes) -> Timed {
+        let first = Piece { bytes: Bytes::new(4), ..self.piece(false)? };
+        let second = Piece { bytes, ..self.piece(false)? };
+        let stream = &self.streams[0];
+        let graph = stream.capture(|| {
+            self.issue(stream, OperationKind::CopyIn, &first)?;
+            self.issue(stream, OperationKind::CopyIn, &second)?;
+            self.issue(stream, OperationKind::Kernel, &second)
+        })?;
+        let graph = graph.instantiate()?;
+        self.warm_up(&graph)?;
+        clocked::<D, _, _>(|| {
+            // SAFETY: all memory belongs to the context and outlives the launch, which is waited
+            // for.
+            unsafe { stream.replay(&graph)? };
+            stream.synchronize()
+        })
     }
 
     /// Device time of a graph whose main branch has `count` rows of long kernels. The short copies

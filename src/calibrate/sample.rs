@@ -57,6 +57,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             &Quantity::GraphRows { kernels, waits, awaited } => {
                 vec![self.graph_rows(kernels, (waits, awaited), count)?]
             }
+            &Quantity::CopyBehindNode { bytes } => vec![self.copy_behind_node(bytes)?],
             &Quantity::Trip { first, size, next, in_graph: true, .. } => {
                 self.trip_in_graph((first, size), next)?
             }

@@ -182,13 +182,12 @@ fn cost_of(
     // Trips, which determine polling, stayed on one device.
     let is_timed = from != to && ![from, to].contains(&OperationKind::PeerCopy);
     // Tolerances of single pairs were measured with pinned memory in one stream; where a program
-    // stages copies, all pairs have the general one. Nodes of graphs arrive with their launch, and
-    // have no tolerance.
+    // stages copies, all pairs have the general one. Nodes of graphs have tolerances of their own.
     let polling = profile.latency.semaphore_polling.as_ref().filter(|_| is_timed);
     let arrival_tolerance = polling.map(|polling| match tie {
         Tie::Stream if !has_staged => polling.tolerance_behind(from, to).span(),
         Tie::Stream | Tie::Event => polling.arrival_tolerance.span(),
-        Tie::Graph => Span::ZERO,
+        Tie::Graph => polling.tolerance_in_graph(from, to).map_or(Span::ZERO, |one| one.span()),
     });
     let cost = if tie == Tie::Graph {
         let ns = profile.node_hand_over(from, to)?;

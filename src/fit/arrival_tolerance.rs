@@ -8,7 +8,7 @@
 //! 0.9 to 1.4 us before the end of a copy to the host for kernels.
 
 use super::estimator::nanos;
-use super::round_trips::{SURELY, Trips};
+use super::round_trips::{SURELY, Trips, part, sizes};
 use crate::machine::OperationKind;
 use crate::profile::Estimate;
 use crate::samples::{Measurement, Quantity, TripPart};
@@ -20,14 +20,21 @@ const FEWEST: usize = 8;
 /// wait.
 pub(super) type Came = (f64, bool);
 
-/// The tolerance of a pair of operations, if it has enough trips on both sides of the line.
+/// The tolerance of a pair of operations, in streams or in graphs, if it has enough trips on both
+/// sides of the line.
 pub(super) fn tolerance_of_pair(
     trips: &Trips<'_>,
-    pair: [OperationKind; 2],
+    (pair, in_graph): ([OperationKind; 2], bool),
     period: f64,
 ) -> Option<Estimate> {
-    let mut all = single_trips(trips, pair, period);
-    all.retain(|&(late, _)| late.abs() < SURELY);
+    let mut all = match in_graph {
+        true => single_trips_in_graphs(trips, pair, period),
+        false => single_trips(trips, pair, period),
+    };
+    // In a graph, all trips of a size come equally early, so few sizes lie near the line. A node
+    // that comes earlier still may find the next poll close by, and seem not to have waited.
+    let most = if in_graph { period / 2.0 } else { SURELY };
+    all.retain(|&(late, _)| late.abs() < most);
     let in_time = line(&mut all, |_, _| true)?;
     if in_time.min(all.len() - in_time) < FEWEST {
         return None;
@@ -64,7 +71,7 @@ fn behind(all: &[Came], in_time: usize) -> Option<f64> {
 /// The second operation of every trip of this pair.
 fn single_trips(trips: &Trips<'_>, [first, next]: [OperationKind; 2], period: f64) -> Vec<Came> {
     let of_size = |size| {
-        let (end, start, alone) = trips.around((first, size), next)?;
+        let (end, start, alone) = trips.around((first, size), next, false)?;
         let visits = |part| {
             let next = Some(next);
             let wanted = Quantity::Trip { first, size, next, part, in_graph: false };
@@ -83,4 +90,29 @@ fn single_trips(trips: &Trips<'_>, [first, next]: [OperationKind; 2], period: f6
         Some(visits.flat_map(of_visit).collect::<Vec<_>>())
     };
     trips.sizes(first).into_iter().filter_map(of_size).flatten().collect()
+}
+
+/// The second node of every graph of this pair. Its launch returns at one time, so that all nodes
+/// behind a first one of a size come equally early.
+fn single_trips_in_graphs(
+    trips: &Trips<'_>,
+    [first, next]: [OperationKind; 2],
+    period: f64,
+) -> Vec<Came> {
+    let of_size = |size| {
+        let (end, start, alone) = trips.around((first, size), next, true)?;
+        let launch = |next| {
+            let wanted = (TripPart::FirstCall, true);
+            Some(part(trips.estimator, (first, size), next, wanted)?.ns)
+        };
+        let late = end - (launch(Some(next))? - launch(None)? + start);
+        let rest = TripPart::Rest;
+        let wanted = Quantity::Trip { first, size, next: Some(next), part: rest, in_graph: true };
+        let rests = trips.estimator.measurements().filter(move |m| m.quantity == wanted);
+        let has_waited = move |rest: f64| rest - alone - late.max(0.0) > period / 2.0;
+        let came = rests.flat_map(|rests| nanos(&rests.times));
+        Some(came.map(move |rest| (late, has_waited(rest))).collect::<Vec<_>>())
+    };
+    let sizes = sizes(trips.estimator, (first, true));
+    sizes.into_iter().filter_map(of_size).flatten().collect()
 }

@@ -7,15 +7,15 @@ use crate::machine::{Direction, OperationKind};
 use crate::profile::{
     CallCosts, CopyModel, Estimate, GraphCosts, KernelModel, NodeHandOver, PerNode,
 };
-use crate::samples::{GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS, SHORT_COPY};
-use crate::stats::{Line, theil_sen};
+use crate::samples::{CYCLES, GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS, SHORT_COPY, TripPart};
+use crate::stats::{Line, median, theil_sen};
 
 pub(super) fn graph_costs(
     estimator: &Estimator<'_>,
     calls: &CallCosts,
     (copies, kernels): (&[CopyModel], &[KernelModel]),
 ) -> GraphCosts {
-    let launch = call(estimator, GraphCall::Launch);
+    let (launch, launch_kernel) = launch(estimator);
     let chain = Quantity::GraphChain { links: vec![OperationKind::Kernel] };
     let kernel_gap = estimator.estimate_of(&chain);
     let start = |link| {
@@ -77,6 +77,44 @@ pub(super) fn graph_costs(
         up_switch: switch(Direction::DeviceToHost),
         kernel_gap,
         launch,
+        launch_kernel,
+    }
+}
+
+/// What a launch takes, and the part of a kernel in it. Graphs of one and of two nodes tell copies
+/// and kernels apart, and what a launch takes besides; long graphs show what their nodes take
+/// together. Without the small graphs, all nodes take the same.
+fn launch(estimator: &Estimator<'_>) -> (Option<PerNode>, Option<Estimate>) {
+    let all = call(estimator, GraphCall::Launch);
+    let told_apart = all.as_ref().and_then(|all| {
+        let nodes = OperationKind::OF_ONE_DEVICE;
+        let small = |first, next| {
+            let calls = round_trips::sizes(estimator, (first, true)).into_iter().filter_map(|size| {
+                let first = (first, size);
+                Some(round_trips::part(estimator, first, next, (TripPart::FirstCall, true))?.ns)
+            });
+            median(&calls.collect::<Vec<f64>>())
+        };
+        let [copy_in, copy_out, kernel] = nodes.map(|node| small(node, None));
+        let more = f64::midpoint(copy_in?, copy_out?) - kernel?;
+        let kernels = CYCLES[0].iter().filter(|&&node| node == OperationKind::Kernel).count();
+        let share_of_kernels = kernels as f64 / CYCLES[0].len() as f64;
+        let copy = all.per_node.ns + more * share_of_kernels;
+        let part = |node| if node == OperationKind::Kernel { copy - more } else { copy };
+        let ones = nodes.into_iter().map(|node| Some(small(node, None)? - part(node)));
+        let pairs = nodes.into_iter().flat_map(|first| nodes.map(|next| (first, next)));
+        let twos = pairs.filter_map(|(first, next)| {
+            Some(Some(small(first, Some(next))? - part(first) - part(next)))
+        });
+        let besides = ones.chain(twos).collect::<Option<Vec<f64>>>()?;
+        let estimate = |ns: f64| Estimate::new(ns.max(0.0), all.per_node.scatter);
+        let per_graph = estimate(median(&besides)?);
+        let launch = PerNode { per_graph, per_node: estimate(copy) };
+        Some((launch, estimate(part(OperationKind::Kernel))))
+    });
+    match told_apart {
+        Some((launch, of_kernel)) => (Some(launch), Some(of_kernel)),
+        None => (all, None),
     }
 }
 

@@ -111,17 +111,18 @@ impl Trips<'_> {
         sizes(self.estimator, (first, false))
     }
 
-    /// Three times of a trip outside of graphs, in nanoseconds: from the return of the first call
+    /// Three times of a trip, in nanoseconds: from the return of the first call
     /// to the end of its operation; the second operation's way to the device; and from the return
     /// of the second call to the end of the trip if its operation never waits.
     pub fn around(
         &self,
         first: (OperationKind, u64),
         next: OperationKind,
+        in_graph: bool,
     ) -> Option<(f64, f64, f64)> {
         let wake = self.latency.wake_host?.ns;
-        let end = part(self.estimator, first, None, (TripPart::Rest, false))?.ns - wake;
-        let (start, service) = self.alone(next, false)?;
+        let end = part(self.estimator, first, None, (TripPart::Rest, in_graph))?.ns - wake;
+        let (start, service) = self.alone(next, in_graph)?;
         Some((end, start, start + service + wake))
     }
 
@@ -166,7 +167,7 @@ const FEWEST: usize = 2;
 /// explains them about as well.
 pub(super) fn semaphore_polling(trips: &Trips<'_>) -> Option<SemaphorePolling> {
     let all = trips.waits(false);
-    let pairs = sure_waits(&all);
+    let pairs = sure_waits(&all, |_| SURELY);
     if pairs.iter().any(|(_, waits)| waits.len() < FEWEST) {
         return None;
     }
@@ -193,11 +194,17 @@ pub(super) fn semaphore_polling(trips: &Trips<'_>) -> Option<SemaphorePolling> {
     };
     let by_calls = |one: &([OperationKind; 2], Vec<&Wait>)| FirstPoll {
         under_way: under_way(&one.1, &trips.late_waits(one.0), period),
-        arrival_tolerance: tolerance_of_pair(trips, one.0, period),
+        arrival_tolerance: tolerance_of_pair(trips, (one.0, false), period),
         ..after(one)
     };
     let in_graphs = trips.waits(true);
-    let pairs_in_graphs = sure_waits(&in_graphs);
+    let tolerance = |pair| tolerance_of_pair(trips, (pair, true), period);
+    let pairs_in_graphs =
+        sure_waits(&in_graphs, |pair| tolerance(pair).map_or(SURELY, |one| one.ns.max(SURELY)));
+    let by_launch = |one: &([OperationKind; 2], Vec<&Wait>)| FirstPoll {
+        arrival_tolerance: tolerance(one.0),
+        ..after(one)
+    };
     Some(SemaphorePolling {
         period: Estimate::new(period, mad(&off)? / period),
         arrival_tolerance: pooled_tolerance(
@@ -207,17 +214,22 @@ pub(super) fn semaphore_polling(trips: &Trips<'_>) -> Option<SemaphorePolling> {
         first_polls_in_graphs: pairs_in_graphs
             .iter()
             .filter(|pair| pair.1.len() >= FEWEST)
-            .map(after)
+            .map(by_launch)
             .collect(),
     })
 }
 
-/// For each pair of operations, the waits of operations that certainly had to wait.
-fn sure_waits(all: &[Wait]) -> Vec<([OperationKind; 2], Vec<&Wait>)> {
+/// For each pair of operations, the waits of operations that certainly had to wait: those that came
+/// at least so many nanoseconds too early.
+fn sure_waits(
+    all: &[Wait],
+    least: impl Fn([OperationKind; 2]) -> f64,
+) -> Vec<([OperationKind; 2], Vec<&Wait>)> {
     let kinds = OperationKind::OF_ONE_DEVICE;
     let pairs = kinds.into_iter().flat_map(|from| kinds.map(|to| [from, to]));
     let waits = |pair| {
-        let is_of = |wait: &&Wait| wait.pair == pair && wait.late > SURELY;
+        let least = least(pair);
+        let is_of = |wait: &&Wait| wait.pair == pair && wait.late > least;
         (pair, all.iter().filter(is_of).collect())
     };
     pairs.filter(|[from, to]| from != to).map(waits).collect()

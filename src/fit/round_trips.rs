@@ -3,7 +3,7 @@
 
 use super::chains::{round_trip, service};
 use super::copies::{copy_time, curve_of};
-use super::estimator::{Estimator, pick};
+use super::estimator::{Estimator, pick, sized};
 use crate::kernels::{Kernel, Variant};
 use crate::machine::{Direction, OperationKind};
 use crate::profile::{
@@ -167,7 +167,18 @@ pub(super) fn inline_copies(estimator: &Estimator<'_>, calls: &CallCosts) -> Opt
     };
     Some(InlineCopies {
         most_bytes: Bytes::new(most),
+        most_bytes_behind_nodes: most_behind_nodes(estimator),
         until_return: curve(&call)?,
         until_complete: curve(&complete)?,
     })
+}
+
+/// The largest copy that a graph sends along behind other nodes: those that are larger leave it to
+/// a copy engine, and the kernel behind them has to wait for that engine's next poll.
+fn most_behind_nodes(estimator: &Estimator<'_>) -> Option<Bytes> {
+    let quantity = |bytes| Quantity::CopyBehindNode { bytes: Bytes::new(bytes) };
+    let (points, _) = estimator.points(sized(quantity))?;
+    let jumps = |pair: &&[(f64, f64)]| pair[1].1 - pair[0].1 > SURELY;
+    let jump = points.windows(2).find(jumps)?;
+    Some(Bytes::new(jump[0].0 as u64))
 }

@@ -15,6 +15,9 @@ pub struct GraphCosts {
     pub capture: Option<PerNode>,
     pub instantiate: Option<PerNode>,
     pub launch: Option<PerNode>,
+    /// The part of a kernel in a launch, where it was told apart; `launch.per_node` is then that of
+    /// a copy.
+    pub launch_kernel: Option<Estimate>,
     /// From the return of a launch on an idle device to the start of a node that
     /// depends on no other.
     pub start_kernel: Option<Estimate>,
@@ -57,7 +60,7 @@ pub struct NodeHandOver {
 
 priced! {
     GraphCosts {
-        Usual: capture, instantiate, launch, start_kernel, start_copy_in, start_copy_out,
+        Usual: capture, instantiate, launch, launch_kernel, start_kernel, start_copy_in, start_copy_out,
             kernel_gap, gap_behind_waiting, gap_behind_awaited, hand_overs as "handover";
         No: down_switch, up_switch;
     }
@@ -87,6 +90,18 @@ impl Profile {
         let unknown = || Unknown::new(format!("the host cost of {} a graph", call.name()));
         let PerNode { per_graph, per_node } = cost.as_ref().ok_or_else(unknown)?;
         Ok(Span::from_nanos_f64((per_graph.ns + per_node.ns * nodes as f64).max(0.0)))
+    }
+
+    /// Host time of a graph's launch without its nodes, and for each node of a kind that is not sent
+    /// along with the node before it.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn graph_launch(&self, kind: OperationKind) -> Known<[Span; 2]> {
+        let unknown = || Unknown::new("the host cost of launching a graph");
+        let PerNode { per_graph, per_node } = self.graph.launch.as_ref().ok_or_else(unknown)?;
+        let of_kernel = self.graph.launch_kernel.filter(|_| kind == OperationKind::Kernel);
+        Ok([*per_graph, of_kernel.unwrap_or(*per_node)].map(|one| one.span()))
     }
 
     /// From the return of a graph's launch on an idle device to the start of a node

@@ -39,7 +39,7 @@ pub struct FirstPoll {
     /// link ahead of a command.
     pub under_way: Option<Curve>,
     /// How early an operation may arrive and still start at once if it follows a `from` in its
-    /// stream. For pinned memory, outside of graphs.
+    /// stream or graph. For pinned memory.
     pub arrival_tolerance: Option<Estimate>,
 }
 
@@ -48,6 +48,12 @@ impl SemaphorePolling {
     pub fn tolerance_behind(&self, from: OperationKind, to: OperationKind) -> &Estimate {
         let pair = self.first_polls.iter().find(|pair| (pair.from, pair.to) == (from, to));
         pair.and_then(|pair| pair.arrival_tolerance.as_ref()).unwrap_or(&self.arrival_tolerance)
+    }
+
+    /// How early a node of a graph may arrive behind another one and still start at once.
+    pub fn tolerance_in_graph(&self, from: OperationKind, to: OperationKind) -> Option<&Estimate> {
+        let mut pairs = self.first_polls_in_graphs.iter();
+        pairs.find(|pair| (pair.from, pair.to) == (from, to))?.arrival_tolerance.as_ref()
     }
 }
 

@@ -38,6 +38,9 @@ priced! {
 pub struct InlineCopies {
     /// The largest copy that is sent this way.
     pub most_bytes: Bytes,
+    /// The largest copy in a graph that is sent this way behind other nodes of the graph. Left out:
+    /// none is.
+    pub most_bytes_behind_nodes: Option<Bytes>,
     /// Nanoseconds over bytes from entry until the call returns.
     pub until_return: Curve,
     /// Nanoseconds over bytes from entry until the copy is complete.
@@ -46,7 +49,7 @@ pub struct InlineCopies {
 
 priced! {
     InlineCopies { Usual: until_return, until_complete; }
-    besides most_bytes; by |copies| copies.until_complete.scatter
+    besides most_bytes, most_bytes_behind_nodes; by |copies| copies.until_complete.scatter
 }
 
 impl Profile {

@@ -57,11 +57,6 @@ impl Graph {
     pub fn has_branches(&self) -> bool {
         self.nodes < self.calls.len()
     }
-
-    /// How many pieces the driver hands to the device: a row of kernels counts as one.
-    pub fn parts(&self) -> usize {
-        self.nodes - self.before.iter().filter(|one| one.behind == Behind::Kernel).count()
-    }
 }
 
 impl Program {

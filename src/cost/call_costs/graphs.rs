@@ -3,27 +3,42 @@
 use super::CallCosts;
 use crate::cost::caches::Locality;
 use crate::cost::work::{CallCost, Work};
-use crate::profile::{GraphCall, Known, OperationKind, TimedCall, Unknown};
+use crate::profile::{Known, OperationKind, TimedCall, Unknown};
 use crate::program::{Before, Behind, Call, CopyBy, Graph, Route};
 use crate::units::Span;
 
 impl CallCosts<'_> {
     /// The cost of a call that launches a graph.
     pub(super) fn graph(&self, graph: &Graph) -> Known<CallCost> {
-        let launch = |nodes| self.profile.graph_call(GraphCall::Launch, nodes);
+        let [latency, _] = self.profile.graph_launch(OperationKind::Kernel)?;
         let calls = self.program.body[graph.calls.clone()].iter().zip(&graph.before);
-        let with_data = calls.map(|(call, before)| self.with_launch(call, before.behind));
-        let longer = with_data.flatten().map(|(longer, _)| longer).sum();
-        Ok(CallCost { latency: launch(0)?, ..CallCost::on_host(launch(graph.parts())? + longer) })
+        let parts: Known<Span> = calls.map(|(call, before)| self.launch_part(call, *before)).sum();
+        Ok(CallCost { latency, ..CallCost::on_host(latency + parts?) })
     }
 
-    /// Two times of a node whose data travels along with its graph's launch, as small copies that
-    /// depend on nothing do: how much longer the launch takes, and from its return to the end of
-    /// the copy.
+    /// Two times of a node whose data travels along with its graph's launch, as small copies do:
+    /// how much longer the launch takes, and from its return to the end of the copy.
     pub(super) fn with_launch(&self, call: &Call, behind: Behind) -> Option<(Span, Span)> {
-        let (returns, duration) = self.along(call).filter(|_| behind == Behind::Nothing)?;
+        let (returns, duration) = self.along(call)?;
+        if behind != Behind::Nothing {
+            let most = self.profile.inline.as_ref()?.most_bytes_behind_nodes?;
+            call.crossing().filter(|(_, _, from, _)| from.length <= most)?;
+        }
         let usual = self.profile.call(TimedCall::CopyIn).ok()?;
         Some((returns.saturating_sub(usual), duration))
+    }
+
+    /// A node's part of the host's launch.
+    fn launch_part(&self, call: &Call, before: Before) -> Known<Span> {
+        let kind = match call {
+            Call::Record { .. } | Call::Wait { .. } => return Ok(Span::ZERO),
+            _ if before.behind == Behind::Kernel => return Ok(Span::ZERO),
+            Call::Launch { .. } | Call::Clear { .. } => OperationKind::Kernel,
+            _ => OperationKind::CopyIn,
+        };
+        let [_, part] = self.profile.graph_launch(kind)?;
+        let with_data = self.with_launch(call, before.behind);
+        Ok(part + with_data.map_or(Span::ZERO, |(longer, _)| longer))
     }
 
     /// The cost of a node: to the host, it costs only its part of the graph's launch.
@@ -56,15 +71,7 @@ impl CallCosts<'_> {
             (Call::Wait { .. }, None) => (Span::ZERO, Work::Wait),
             _ => return Err(Unknown::refused("graphs of calls that cannot be captured")),
         };
-        let part = match work {
-            Work::Record | Work::Wait => Span::ZERO,
-            _ if joined => Span::ZERO,
-            _ => {
-                let part = profile.graph_call(GraphCall::Launch, 1)?
-                    - profile.graph_call(GraphCall::Launch, 0)?;
-                part + with_data.map_or(Span::ZERO, |(longer, _)| longer)
-            }
-        };
+        let part = self.launch_part(call, before)?;
         Ok(CallCost { latency, work, in_graph: true, ..CallCost::on_host(part) })
     }
 }

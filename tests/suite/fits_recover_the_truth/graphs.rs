@@ -117,3 +117,33 @@ fn gaps_at_branches_are_taken_apart() {
     assert_within(waiting.expect("measured").ns, 250.0, 0.1, "behind one that waited");
     assert_within(awaited.expect("measured").ns, 60.0, 0.2, "behind one that is awaited");
 }
+
+/// A launch takes 0.5 us, 0.8 us more for each kernel and 1.2 us more for each copy.
+#[test]
+fn launches_are_taken_apart_by_what_they_launch() {
+    use OperationKind::{CopyIn, CopyOut, Kernel};
+    let mut clock = Clock::new(0.005, 0.02);
+    let part = |node| if node == Kernel { 800.0 } else { 1_200.0 };
+    let mut all = Vec::new();
+    for nodes in [3, 24, 96] {
+        let ns: f64 = CYCLES[0].iter().cycle().take(nodes).map(|&node| part(node)).sum();
+        let call = GraphCall::Launch;
+        let quantity = Quantity::GraphCall { call, nodes: nodes as u64 };
+        all.push(measured(quantity, 1, clock.times(500.0 + ns, 40)));
+    }
+    for first in [CopyIn, CopyOut, Kernel] {
+        let others = [CopyIn, CopyOut, Kernel].into_iter().filter(|&next| next != first);
+        for next in std::iter::once(None).chain(others.map(Some)) {
+            let ns = 500.0 + part(first) + next.map_or(0.0, part);
+            let of = |part| Quantity::Trip { first, size: 65_536, next, part, in_graph: true };
+            all.push(measured(of(TripPart::FirstCall), 1, clock.times(ns, 40)));
+            all.push(measured(of(TripPart::Rest), 1, clock.times(9_000.0, 40)));
+        }
+    }
+    let profile = fitted(all);
+    for node in [CopyIn, CopyOut, Kernel] {
+        let [besides, found] = profile.graph_launch(node).expect("known").map(Span::nanos_f64);
+        assert_within(besides, 500.0, 0.1, "a launch without nodes");
+        assert_within(found, part(node), 0.05, format!("the part of {node:?}"));
+    }
+}

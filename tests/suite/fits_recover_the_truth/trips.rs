@@ -99,13 +99,15 @@ fn samples_of_pairs(
 
 /// Samples of that machine with graphs of one node and of two. Each node takes a microsecond to
 /// launch.
-fn of_graphs(clock: &mut Clock, wait: impl Fn(f64) -> f64) -> Vec<Measurement> {
+fn of_graphs(
+    clock: &mut Clock,
+    sizes: impl Fn(OperationKind) -> Vec<u64>,
+    wait: impl Fn(f64) -> f64,
+) -> Vec<Measurement> {
     let mut all = Vec::new();
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
     for first in OperationKind::OF_ONE_DEVICE {
-        let sizes =
-            if first == OperationKind::Kernel { [1024, 4096] } else { [256 * KIB, 512 * KIB] };
-        for size in sizes {
+        for size in sizes(first) {
             let trip = |next, part| Quantity::Trip { first, size, next, part, in_graph: true };
             // Times count from the return of the launch.
             let end = START + service(first, size);
@@ -129,7 +131,11 @@ fn periods_of_nodes_count_from_a_moment_of_their_own() {
     let wait = |after| move |late: f64| if late > 0.0 { looks(late, after) } else { 0.0 };
     let mut clock = Clock::new(0.005, 0.02);
     let mut all = samples(&mut clock, wait(1_700.0));
-    all.extend(of_graphs(&mut clock, wait(600.0)));
+    let sizes = |first| match first {
+        OperationKind::Kernel => vec![1024, 4096],
+        _ => vec![256 * KIB, 512 * KIB],
+    };
+    all.extend(of_graphs(&mut clock, sizes, wait(600.0)));
     let looks = fitted(all).latency.semaphore_polling.expect("waits are whole periods");
     for (pairs, truth) in [(looks.first_polls, 1_700.0), (looks.first_polls_in_graphs, 600.0)] {
         assert_eq!(pairs.len(), 6);
@@ -137,6 +143,28 @@ fn periods_of_nodes_count_from_a_moment_of_their_own() {
             let (ns, from, to) = (pair.time.ns, pair.from, pair.to);
             assert!((ns - truth).abs() <= 300.0, "{from:?} to {to:?}: {ns} for {truth}");
         }
+    }
+}
+
+/// Nodes that come up to 1.6 us too early go on at once. Operations of 1.5 to 3.3 us tell them from
+/// others.
+#[test]
+fn how_early_a_node_may_come() {
+    let looks = |late: f64| 600.0 + ((late - 600.0) / 8_200.0).ceil().max(1.0) * 8_200.0;
+    let wait = |late: f64| if late > 1_600.0 { looks(late) } else { late.max(0.0) };
+    let mut clock = Clock::new(0.005, 0.01);
+    let mut all = samples(&mut clock, |late| if late > 0.0 { looks(late) } else { 0.0 });
+    let sizes = |first| match first {
+        OperationKind::Kernel => vec![64, 128, 256, 1024, 4096],
+        _ => vec![32 * KIB, 48 * KIB, 96 * KIB, 256 * KIB, 512 * KIB],
+    };
+    all.extend(of_graphs(&mut clock, sizes, wait));
+    let looks = fitted(all).latency.semaphore_polling.expect("waits are whole periods");
+    assert_eq!(looks.first_polls_in_graphs.len(), 6);
+    for pair in looks.first_polls_in_graphs {
+        let (from, to) = (pair.from, pair.to);
+        let found = pair.arrival_tolerance.expect("trips on both sides").ns;
+        assert!((found - 1_600.0).abs() <= 500.0, "{from:?} to {to:?}: {found}");
     }
 }
 
@@ -268,6 +296,22 @@ fn no_looks_where_waits_are_as_long_as_what_is_waited_for() {
     let wait = |late: f64| if late > 0.0 { late + 3_000.0 } else { 0.0 };
     let profile = fitted(samples(&mut Clock::new(0.02, 0.05), wait));
     assert_eq!(profile.latency.semaphore_polling, None);
+}
+
+/// The kernel behind a copy that an engine makes waits for the engine's next poll.
+#[test]
+fn up_to_which_size_copies_go_along_with_a_launch_behind_other_nodes() {
+    let mut clock = Clock::new(0.02, 0.05);
+    let mut all = samples(&mut clock, |_| 0.0);
+    let profile = fitted(all.clone());
+    assert_eq!(profile.inline.expect("measured").most_bytes_behind_nodes, None);
+    for bytes in [256, 512, 1024, 1536, 2048, 4096] {
+        let ns = 11_000.0 + bytes as f64 / 16.0 + if bytes > 1024 { 7_000.0 } else { 0.0 };
+        let quantity = Quantity::CopyBehindNode { bytes: Bytes::new(bytes) };
+        all.push(measured(quantity, 1, clock.times(ns, 40)));
+    }
+    let inline = fitted(all).inline.expect("measured");
+    assert_eq!(inline.most_bytes_behind_nodes, Some(Bytes::kib(1)));
 }
 
 #[test]
