@@ -65,9 +65,6 @@ impl Remedy {
 
     /// Whether it takes all waits of the host out, and puts in those that are needed.
     pub const fn waits_anew(self) -> bool {
-        matches!(
-            self,
-            Self::Prefetch | Self::DownloadStream | Self::Chunks | Self::MoreStreams
-        )
+        matches!(self, Self::Prefetch | Self::DownloadStream | Self::Chunks | Self::MoreStreams)
     }
 }

@@ -54,7 +54,7 @@ const NODES: [u64; 3] = [3, 24, 96];
 /// still run when the next node arrives, the smallest are over or nearly so.
 const NODE_SIZES: [&[u64]; 3] = [
     &[32 << 10, 256 << 10, 512 << 10],
-    &[4 << 10, 16 << 10, 32 << 10, 256 << 10, 512 << 10],
+    &[4, 4 << 10, 16 << 10, 32 << 10, 256 << 10, 512 << 10],
     &[4, 64, 256, 1024, 4096],
 ];
 

@@ -8,7 +8,7 @@
 //! 0.9 to 1.4 us before the end of a copy to the host for kernels.
 
 use super::estimator::nanos;
-use super::round_trips::{SURELY, Trips, part, sizes};
+use super::round_trips::{SURELY, Trips, sizes};
 use crate::machine::OperationKind;
 use crate::profile::Estimate;
 use crate::samples::{Measurement, Quantity, TripPart};
@@ -92,20 +92,16 @@ fn single_trips(trips: &Trips<'_>, [first, next]: [OperationKind; 2], period: f6
     trips.sizes(first).into_iter().filter_map(of_size).flatten().collect()
 }
 
-/// The second node of every graph of this pair. Its launch returns at one time, so that all nodes
-/// behind a first one of a size come equally early.
+/// The second node of every graph of this pair. How early it comes is worked out as the simulator
+/// does: all trips of a size come equally early.
 fn single_trips_in_graphs(
     trips: &Trips<'_>,
     [first, next]: [OperationKind; 2],
     period: f64,
 ) -> Vec<Came> {
     let of_size = |size| {
-        let (end, start, alone) = trips.around((first, size), next, true)?;
-        let launch = |next| {
-            let wanted = (TripPart::FirstCall, true);
-            Some(part(trips.estimator, (first, size), next, wanted)?.ns)
-        };
-        let late = end - (launch(Some(next))? - launch(None)? + start);
+        let late = trips.late_in_graph((first, size), next)?;
+        let (_, _, alone) = trips.around((first, size), next, true)?;
         let rest = TripPart::Rest;
         let wanted = Quantity::Trip { first, size, next: Some(next), part: rest, in_graph: true };
         let rests = trips.estimator.measurements().filter(move |m| m.quantity == wanted);

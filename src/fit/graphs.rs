@@ -89,10 +89,11 @@ fn launch(estimator: &Estimator<'_>) -> (Option<PerNode>, Option<Estimate>) {
     let told_apart = all.as_ref().and_then(|all| {
         let nodes = OperationKind::OF_ONE_DEVICE;
         let small = |first, next| {
-            let calls = round_trips::sizes(estimator, (first, true)).into_iter().filter_map(|size| {
-                let first = (first, size);
-                Some(round_trips::part(estimator, first, next, (TripPart::FirstCall, true))?.ns)
-            });
+            let calls =
+                round_trips::sizes(estimator, (first, true)).into_iter().filter_map(|size| {
+                    let first = (first, size);
+                    Some(round_trips::part(estimator, first, next, (TripPart::FirstCall, true))?.ns)
+                });
             median(&calls.collect::<Vec<f64>>())
         };
         let [copy_in, copy_out, kernel] = nodes.map(|node| small(node, None));

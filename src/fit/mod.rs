@@ -89,7 +89,8 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance, likes: &[Like]) -> Pr
     let (kernels, twins) = (kernels::kernels(estimator), twins::twins(estimator));
     let mut latency = round_trips::latencies(estimator, &calls, (&copies, &kernels));
     let graph = graphs::graph_costs(estimator, &calls, (&copies, &kernels));
-    let trips = Trips { estimator, latency: &latency, copies: &copies, graph: &graph };
+    let trips =
+        Trips { estimator, latency: &latency, copies: &copies, kernels: &kernels, graph: &graph };
     latency.semaphore_polling = polling::semaphore_polling(&trips);
     // Borrowed calls helped to fit; they must not pass for the machine's own.
     latency.wake_host = own_calls.synchronize;

@@ -4,7 +4,7 @@
 use super::arrival_tolerance::{pooled_tolerance, tolerance_of_pair};
 use super::copies::copy_time;
 use super::estimator::{Estimator, sized};
-use super::round_trips::{SURELY, Trips, part, sizes};
+use super::round_trips::{SURELY, Trips, first_of_trip, part, sizes};
 use crate::machine::{Direction, OperationKind};
 use crate::profile::{Curve, Estimate, FirstPoll, Latencies, Polling, SemaphorePolling};
 use crate::samples::{MEANWHILE, Quantity, SECOND_NODE, SHORT_COPY, TripPart};
@@ -124,6 +124,20 @@ impl Trips<'_> {
         let end = part(self.estimator, first, None, (TripPart::Rest, in_graph))?.ns - wake;
         let (start, service) = self.alone(next, in_graph)?;
         Some((end, start, start + service + wake))
+    }
+
+    /// How many nanoseconds too early the second node of a graph arrives, by the costs that were
+    /// fitted: the first one ends when its launch, its start and its own time are over, and the
+    /// second one's part of the launch has passed by then.
+    pub fn late_in_graph(&self, first: (OperationKind, u64), next: OperationKind) -> Option<f64> {
+        let (start, _) = self.alone(first.0, true)?;
+        let (start_next, _) = self.alone(next, true)?;
+        let part = match (next, &self.graph.launch_kernel) {
+            (OperationKind::Kernel, Some(part)) => part.ns,
+            _ => self.graph.launch.as_ref()?.per_node.ns,
+        };
+        let own = first_of_trip((self.copies, self.kernels), first)?;
+        Some(start + own - (part + start_next))
     }
 
     /// Nanoseconds that a second operation takes by itself: for its way to the device, and to run.

@@ -19,6 +19,7 @@ pub(super) struct Trips<'a> {
     pub estimator: &'a Estimator<'a>,
     pub latency: &'a Latencies,
     pub copies: &'a [CopyModel],
+    pub kernels: &'a [KernelModel],
     pub graph: &'a GraphCosts,
 }
 

@@ -60,8 +60,9 @@ pub struct NodeHandOver {
 
 priced! {
     GraphCosts {
-        Usual: capture, instantiate, launch, launch_kernel, start_kernel, start_copy_in, start_copy_out,
-            kernel_gap, gap_behind_waiting, gap_behind_awaited, hand_overs as "handover";
+        Usual: capture, instantiate, launch, launch_kernel, start_kernel, start_copy_in,
+            start_copy_out, kernel_gap, gap_behind_waiting, gap_behind_awaited,
+            hand_overs as "handover";
         No: down_switch, up_switch;
     }
 }
@@ -92,8 +93,8 @@ impl Profile {
         Ok(Span::from_nanos_f64((per_graph.ns + per_node.ns * nodes as f64).max(0.0)))
     }
 
-    /// Host time of a graph's launch without its nodes, and for each node of a kind that is not sent
-    /// along with the node before it.
+    /// Host time of a graph's launch without its nodes, and for each node of a kind that is not
+    /// sent along with the node before it.
     ///
     /// # Errors
     /// If it was not measured.

@@ -8,7 +8,8 @@
 use super::call::Call;
 use super::operands::{Awaited, EventId, StreamKind};
 use super::value::Program;
-use crate::machine::StreamId;
+use crate::machine::{Direction, StreamId};
+use crate::units::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -35,6 +36,16 @@ pub struct Before {
     pub has_waited: bool,
     /// The call comes behind a kernel of its own branch that another branch waits for.
     pub is_awaited: bool,
+    /// The copy to the device that the call comes right behind in its branch, if it does.
+    pub upload: Option<Upload>,
+}
+
+/// A copy to the device that is a node of a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Upload {
+    pub bytes: Bytes,
+    /// Whether it depends on no other node.
+    pub is_root: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,13 +107,19 @@ impl Program {
 /// For each call of a graph, what it comes after. A kernel counts as right behind another if only
 /// event records lie between them.
 fn before(calls: &[Call]) -> Vec<Before> {
-    let nothing =
-        Branch { behind: Behind::Nothing, waits: false, has_waited: false, awaited: false };
+    let nothing = Branch {
+        behind: Behind::Nothing,
+        waits: false,
+        has_waited: false,
+        awaited: false,
+        upload: None,
+    };
     let mut streams: BTreeMap<StreamId, Branch> = BTreeMap::new();
     let mut events: BTreeMap<EventId, Behind> = BTreeMap::new();
     let mut before = |call: &Call| {
         let Some(stream) = call.stream() else {
-            return Before { behind: Behind::Something, has_waited: false, is_awaited: false };
+            let behind = Behind::Something;
+            return Before { behind, has_waited: false, is_awaited: false, upload: None };
         };
         let branch = streams.entry(stream).or_insert(nothing);
         let found = branch.behind;
@@ -111,6 +128,7 @@ fn before(calls: &[Call]) -> Vec<Before> {
             behind: if is_kernel { found } else { found.min(Behind::Something) },
             has_waited: found == Behind::Kernel && branch.has_waited,
             is_awaited: branch.awaited,
+            upload: branch.upload,
         };
         if let Some(event) = call.recorded() {
             branch.awaited |= found == Behind::Kernel;
@@ -119,9 +137,13 @@ fn before(calls: &[Call]) -> Vec<Before> {
             let recorded = events.get(&event).copied().unwrap_or(Behind::Nothing);
             branch.behind = found.max(recorded).min(Behind::Something);
             branch.waits |= recorded != Behind::Nothing;
+            branch.upload = None;
         } else {
             let behind = if is_kernel { Behind::Kernel } else { Behind::Something };
-            *branch = Branch { behind, has_waited: branch.waits, ..nothing };
+            let upload = call.crossing().filter(|one| one.1 == Direction::HostToDevice);
+            let is_root = found == Behind::Nothing;
+            let upload = upload.map(|(.., to)| Upload { bytes: to.length, is_root });
+            *branch = Branch { behind, has_waited: branch.waits, upload, ..nothing };
         }
         before
     };
@@ -138,6 +160,8 @@ struct Branch {
     has_waited: bool,
     /// Whether the last operation is a kernel with an event recorded behind it.
     awaited: bool,
+    /// The last operation, if it is a copy to the device that nothing else has joined.
+    upload: Option<Upload>,
 }
 
 /// Turns everything up to the program's first synchronisation into one graph.

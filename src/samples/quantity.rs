@@ -49,8 +49,8 @@ pub enum Quantity {
     /// waits for a short H2D copy in a second branch. `awaited`: a short D2H copy in a third branch
     /// waits for each row.
     GraphRows { kernels: u64, waits: bool, awaited: bool },
-    /// Host time from the launch of a graph into an idle stream until a synchronisation returns. Its
-    /// nodes are a copy to the device of 4 bytes, one of `bytes`, and a short kernel.
+    /// Host time from the launch of a graph into an idle stream until a synchronisation returns.
+    /// Its nodes are a copy to the device of 4 bytes, one of `bytes`, and a short kernel.
     CopyBehindNode { bytes: Bytes },
     /// Device time from the end of an operation to the start of a dependent one that is already
     /// waiting. `across`: that one is in another stream. Only tables have this; hallway measures

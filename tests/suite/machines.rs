@@ -323,6 +323,7 @@ fn graphs() -> GraphCosts {
         capture: call(1_000.0, 200.0),
         instantiate: call(5_000.0, 300.0),
         launch: call(2_500.0, 50.0),
+        launch_kernel: None,
         start_kernel: Some(time(4_500.0)),
         start_copy_in: Some(time(3_500.0)),
         start_copy_out: Some(time(5_500.0)),

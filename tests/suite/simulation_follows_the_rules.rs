@@ -309,6 +309,7 @@ fn with_small_copies_inline(machine: Profile) -> Profile {
     let curve = |ns| Curve { knots: vec![(4_096.0, ns)], scatter: 0.0 };
     let inline = InlineCopies {
         most_bytes: Bytes::kib(4),
+        most_bytes_behind_nodes: None,
         until_return: curve(1_500.0),
         until_complete: curve(3_000.0),
     };

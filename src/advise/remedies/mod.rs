@@ -13,12 +13,12 @@ mod gather;
 mod graph;
 mod in_place;
 mod keep_memory;
+mod more_streams;
 mod narrow;
 mod pack;
 mod pin;
 mod prefetch;
 mod prefetch_managed;
-mod more_streams;
 mod stage;
 
 use super::refusal::Refusal;

@@ -4,7 +4,7 @@ use super::CallCosts;
 use crate::cost::caches::Locality;
 use crate::cost::work::{CallCost, Work};
 use crate::profile::{Known, OperationKind, TimedCall, Unknown};
-use crate::program::{Before, Behind, Call, CopyBy, Graph, Route};
+use crate::program::{Before, Behind, Call, CopyBy, Graph, Route, Upload};
 use crate::units::Span;
 
 impl CallCosts<'_> {
@@ -20,12 +20,22 @@ impl CallCosts<'_> {
     /// how much longer the launch takes, and from its return to the end of the copy.
     pub(super) fn with_launch(&self, call: &Call, behind: Behind) -> Option<(Span, Span)> {
         let (returns, duration) = self.along(call)?;
-        if behind != Behind::Nothing {
-            let most = self.profile.inline.as_ref()?.most_bytes_behind_nodes?;
-            call.crossing().filter(|(_, _, from, _)| from.length <= most)?;
+        let (.., to) = call.crossing()?;
+        let upload = Upload { bytes: to.length, is_root: behind == Behind::Nothing };
+        if !self.goes_along(upload) {
+            return None;
         }
         let usual = self.profile.call(TimedCall::CopyIn).ok()?;
         Some((returns.saturating_sub(usual), duration))
+    }
+
+    /// Whether a copy's data travels along with its graph's launch. It then comes from where
+    /// kernels are launched, and the device gets a kernel behind it together with it.
+    fn goes_along(&self, upload: Upload) -> bool {
+        let Some(model) = &self.profile.inline else { return false };
+        let most =
+            if upload.is_root { Some(model.most_bytes) } else { model.most_bytes_behind_nodes };
+        most.is_some_and(|most| upload.bytes <= most)
     }
 
     /// A node's part of the host's launch.
@@ -45,8 +55,10 @@ impl CallCosts<'_> {
     pub(super) fn node(&self, call: &Call, locality: &Locality, before: Before) -> Known<CallCost> {
         let profile = self.profile;
         let joined = before.behind == Behind::Kernel;
+        let joins_upload = before.upload.is_some_and(|upload| self.goes_along(upload));
         let gap = || {
-            let gap = if joined { profile.node_gap() } else { profile.kernel_gap() }?;
+            let joins = joined || joins_upload;
+            let gap = if joins { profile.node_gap() } else { profile.kernel_gap() }?;
             Ok(gap + profile.branch_gap(before.has_waited, before.is_awaited))
         };
         let with_data = self.with_launch(call, before.behind);

@@ -2,7 +2,7 @@
 
 use super::*;
 use hallway::profile::{Latencies, OperationKind};
-use hallway::samples::{SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TripPart};
+use hallway::samples::{GraphCall, SECOND_NODE, SHORT_COPY, TRIP_ELEMENTS, TripPart};
 
 const KIB: u64 = 1024;
 const COPIES: [u64; 10] = [
@@ -106,6 +106,10 @@ fn of_graphs(
 ) -> Vec<Measurement> {
     let mut all = Vec::new();
     let mut add = |quantity, ns| all.push(measured(quantity, 1, clock.times(ns, 51)));
+    for nodes in [3, 24, 96] {
+        let launch = Quantity::GraphCall { call: GraphCall::Launch, nodes };
+        add(launch, 500.0 + 1_000.0 * nodes as f64);
+    }
     for first in OperationKind::OF_ONE_DEVICE {
         for size in sizes(first) {
             let trip = |next, part| Quantity::Trip { first, size, next, part, in_graph: true };
@@ -158,6 +162,12 @@ fn how_early_a_node_may_come() {
         OperationKind::Kernel => vec![64, 128, 256, 1024, 4096],
         _ => vec![32 * KIB, 48 * KIB, 96 * KIB, 256 * KIB, 512 * KIB],
     };
+    for degree in [128, 256] {
+        let variant = Variant { kernel: Kernel::Polynomial, extent: degree };
+        let kernel = Quantity::Kernel { variant, elements: TRIP_ELEMENTS };
+        let ns = service(OperationKind::Kernel, u64::from(degree));
+        all.push(measured(kernel, 1, clock.times(ns, 51)));
+    }
     all.extend(of_graphs(&mut clock, sizes, wait));
     let looks = fitted(all).latency.semaphore_polling.expect("waits are whole periods");
     assert_eq!(looks.first_polls_in_graphs.len(), 6);

@@ -258,7 +258,11 @@ impl Simulator<'_> {
             true => &polling.arrival_tolerance,
             false => polling.tolerance_behind(before, kind),
         };
-        let tolerance = if in_graph { 0 } else { tolerance.span().nanos() };
+        let tolerance = match in_graph {
+            true => polling.tolerance_in_graph(before, kind),
+            false => Some(tolerance),
+        };
+        let tolerance = tolerance.map_or(0, |one| one.span().nanos());
         // Commands of a lane are processed up to the first that has to wait; nodes one by one.
         let is_behind = self.queues_behind_last(call);
         let started = last.operation.and_then(|last| self.ops[last].started).unwrap_or(0);

@@ -127,8 +127,7 @@ fn rewritings_of_drawn_programs_do_the_same() {
     assert!(programs >= 2_000, "{programs}");
     let all = [Remedy::Pin, Remedy::DeferWaits, Remedy::KeepMemory, Remedy::DropCopies];
     let more = [Remedy::CopyOnce, Remedy::Narrow, Remedy::Gather, Remedy::InPlace];
-    let rest =
-        [Remedy::Prefetch, Remedy::DownloadStream, Remedy::Chunks, Remedy::MoreStreams];
+    let rest = [Remedy::Prefetch, Remedy::DownloadStream, Remedy::Chunks, Remedy::MoreStreams];
     for remedy in all.into_iter().chain(more).chain(rest) {
         assert!(rewritten.get(&remedy) > Some(&5), "{remedy}: {rewritten:?}");
     }

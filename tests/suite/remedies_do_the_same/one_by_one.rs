@@ -262,8 +262,13 @@ fn independent_kernels_go_to_more_streams_and_chains_stay_in_one() {
     assert_eq!(counts, [2, 4]);
     let trip = workload(PINNED, DEVICE, "", ROUND_TRIP);
     assert_eq!(refused(&trip, Remedy::MoreStreams), Refusal::NoneIndependent);
-    let one = workload(ONE, DEVICE, "", r#"{ copy = "x", to = "a", stream = "s" },
-        { synchronize = "s" }"#);
+    let one = workload(
+        ONE,
+        DEVICE,
+        "",
+        r#"{ copy = "x", to = "a", stream = "s" },
+        { synchronize = "s" }"#,
+    );
     assert_eq!(refused(&one, Remedy::MoreStreams), Refusal::FewOperations);
 }
 

@@ -78,6 +78,48 @@ fn a_small_copy_that_depends_on_nothing_goes_along_with_the_launch() {
 }
 
 #[test]
+fn smaller_copies_go_along_with_the_launch_behind_other_nodes_too() {
+    let mut machine = with_small_copies_inline(machine());
+    let inline = machine.inline.as_mut().expect("it has some");
+    inline.most_bytes_behind_nodes = Some(Bytes::kib(2));
+    let copies = |calls| {
+        let timeline = run(graph(calls), &machine);
+        [Lane::Host, Lane::CopyIn].map(|lane| spans(&timeline, lane))
+    };
+    // Each copy makes the launch 500 longer, and the second is complete 1500 after the first.
+    let [host, copy] = copies(vec![copy_in(0, PINNED, 1_000), copy_in(0, PINNED, 500)]);
+    assert_eq!(host[0].1, 2_500 + 2 * 50 + 2 * 500);
+    assert_eq!(copy[1].1 - copy[0].1, 1_500);
+    let [host, _] = copies(vec![copy_in(0, PINNED, 1_000), copy_in(0, PINNED, 1_000)]);
+    assert_eq!(host[0].1, 2_500 + 2 * 50 + 500);
+}
+
+/// The device gets both together, like two kernels.
+#[test]
+fn a_kernel_behind_a_copy_that_goes_along_has_the_gap_of_a_graph() {
+    let gap = |elements| {
+        let machine = with_small_copies_inline(machine());
+        let body = graph(vec![copy_in(0, PINNED, elements), launch(0, 4_000)]);
+        let timeline = run(body, &machine);
+        let [copy, kernel] = [Lane::CopyIn, Lane::Kernels].map(|lane| spans(&timeline, lane)[0]);
+        kernel.0 - copy.1
+    };
+    // The kernel has arrived by the end of the large copy. A hand-over takes 500 more.
+    assert_eq!(gap(10_000), 500 + 1_000);
+    assert!(gap(1_000) < gap(10_000));
+}
+
+/// A kernel takes 30 of a launch instead of 50.
+#[test]
+fn kernels_have_a_part_of_their_own_in_a_launch() {
+    let mut machine = machine();
+    machine.graph.launch_kernel = Some(exactly(30.0));
+    let calls = vec![copy_in(0, PINNED, 10), launch(0, 10), copy_out(0, PINNED, 10)];
+    let host = spans(&run(graph(calls), &machine), Lane::Host);
+    assert_eq!(host, [(0, 2_500 + 50 + 30 + 50)]);
+}
+
+#[test]
 fn kernels_that_wait_in_branches_slow_no_copy() {
     let mut machine = machine();
     let slowdown = Curve { knots: vec![(0.0, 1.0), (1.0, 1.5)], scatter: 0.0 };

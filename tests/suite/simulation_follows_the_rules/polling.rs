@@ -154,6 +154,14 @@ fn nodes_of_a_graph_are_polled_for_at_times_of_their_own() {
     (polling.first_polls, polling.first_polls_in_graphs) = (later_by(3_000.0), later_by(700.0));
     let found = spans(&run(graph(chain.clone()), &later), Lane::Kernels)[0].0;
     assert_eq!(found, poll(7_100 + 700) + 1_000);
+    // A kernel that comes up to 5000 too early goes on at once.
+    let mut tolerant = polling_every(6_000.0);
+    let polling = tolerant.latency.semaphore_polling.as_mut().expect("it polls");
+    let tolerance = Some(exactly(5_000.0));
+    let pair = FirstPoll { arrival_tolerance: tolerance, ..first_poll(OperationKind::CopyIn, 0.0) };
+    polling.first_polls_in_graphs = vec![pair];
+    let found = spans(&run(graph(chain.clone()), &tolerant), Lane::Kernels)[0].0;
+    assert_eq!(found, 12_050 + 1_000);
     // A second copy and its kernel change nothing for the first.
     let twice = [chain.clone(), chain].concat();
     assert_eq!(kernels(graph(twice))[0].0, poll(7_100) + 1_000);

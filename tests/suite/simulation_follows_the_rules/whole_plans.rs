@@ -188,7 +188,6 @@ fn one_thread_and_a_team_are_not_taken_for_one_curve() {
     let options = |machine: &Profile, elements| takes(machine, Kernel::BlackScholes, elements);
     assert_eq!(options(&machine, 8_000), 8.0 * 2e4);
     assert_eq!(options(&machine, 100_000), 4e3 + (2e6 - 4e3) / 10.0);
-    assert_eq!(options(&machine, 500), 2e4);
     assert_eq!(takes(&machine, Kernel::Scale, 90_000), 4e3);
     // Sixteen threads do a million in a quarter of the time, because most of the time of one thread
     // is fixed.
@@ -199,6 +198,24 @@ fn one_thread_and_a_team_are_not_taken_for_one_curve() {
     // Measurements from elsewhere may share work differently.
     machine.machine.extent = CalibrationExtent::Elsewhere;
     assert_eq!(options(&machine, 8_000), (2e4 + 4.8e5_f64 * 7e3 / 999e3).round());
+}
+
+/// Two sizes say what a twin takes whatever the number of elements. If they say nothing, it is the
+/// least that another twin takes.
+#[test]
+fn below_its_smallest_size_a_twin_takes_a_fixed_part_and_the_rest_in_proportion() {
+    let mut machine = sparse_machine();
+    let mut set = |kernel: Kernel, knots: &[(f64, f64)]| {
+        let mut twins = machine.twins.iter_mut().filter(|one| one.found == Warmth::Same);
+        let twin = twins.find(|one| one.variant.kernel == kernel).expect("all are there");
+        twin.time.knots = knots.to_vec();
+    };
+    set(Kernel::Scale, &[(1e3, 150.0), (2e3, 250.0)]);
+    set(Kernel::BlackScholes, &[(1e3, 2e4), (2e3, 6e4)]);
+    machine.twins.retain(|one| [Kernel::Scale, Kernel::BlackScholes].contains(&one.variant.kernel));
+    assert_eq!(takes(&machine, Kernel::Scale, 500), 50.0 + 50.0);
+    assert_eq!(takes(&machine, Kernel::Scale, 1), 50.0);
+    assert_eq!(takes(&machine, Kernel::BlackScholes, 500), 50.0 + (2e4 - 50.0) / 2.0);
 }
 
 /// Data that is farther away never takes less time, even where only near sizes were measured in
