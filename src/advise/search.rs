@@ -65,20 +65,14 @@ pub fn advise(
         Ok::<(Vec<Change>, Vec<Rewritten>), CompileError>(changes.into_iter().unzip())
     };
     let ((changes, sure), (only_if, open)) = (changes(&sure)?, changes(&open)?);
-    let mut best = None;
+    let mut together = Vec::new();
     for (tried, forecast) in steps.iter().zip(forecasts) {
         let forecast = forecast?;
-        let step = of(tried, &forecast);
-        let found = best.get_or_insert_with(|| Combination {
-            steps: Vec::new(),
-            least_ns: Span::ZERO,
-            takes: Takes::default(),
-            measured: None,
-        });
-        found.takes = step.takes;
-        found.least_ns = each(forecast.bound.min(forecast.makespan()), tried.passes);
-        found.steps.push(step);
+        let least = each(forecast.bound.min(forecast.makespan()), tried.passes);
+        together.push((of(tried, &forecast), least));
     }
+    let kept = most_that_gain(&together);
+    let best = combination(together.drain(..kept));
     note_combined(&mut no_gain, best.as_ref());
     let advice = Advice {
         calls: subject.program.body.len() as u64,
@@ -91,7 +85,27 @@ pub fn advise(
         no_gain,
         without_grid: subject.program.kernels_without_grid().into_iter().map(Into::into).collect(),
     };
-    Ok(Advised { advice, changes: sure, only_if: open, best: steps.last().map(Tried::rewritten) })
+    Ok(Advised {
+        advice,
+        changes: sure,
+        only_if: open,
+        best: steps[..kept].last().map(Tried::rewritten),
+    })
+}
+
+/// How many of the steps of a combination are worth taking: up to the one with which it is fastest.
+/// Steps are chosen without scatter, and with it a later one may lose.
+fn most_that_gain(steps: &[(Change, Span)]) -> usize {
+    let times = steps.iter().map(|(step, _)| step.time.predicted_ns);
+    let fastest = times.enumerate().min_by_key(|&(at, time)| (time, at));
+    fastest.map_or(0, |(at, _)| at + 1)
+}
+
+/// The combination of these steps, each with a time that its calls take at least.
+fn combination(steps: impl Iterator<Item = (Change, Span)>) -> Option<Combination> {
+    let (steps, least): (Vec<Change>, Vec<Span>) = steps.unzip();
+    let (takes, least_ns) = (steps.last()?.takes, *least.last()?);
+    Some(Combination { steps, least_ns, takes, measured: None })
 }
 
 impl Tried {

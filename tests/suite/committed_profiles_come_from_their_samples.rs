@@ -24,6 +24,7 @@ fn each_is_fitted_by_this_version_and_does_well_on_its_trials() {
         ("others/busy-h200", 1, 0.04),
         ("others/graphs-h200", 1, 0.04),
         ("others/memory-h200", 1, 0.04),
+        ("others/random-h200", 1, 0.04),
     ] {
         let committed = repository().join("calibration").join(name);
         let found = committed.join("profile.toml");
