@@ -187,20 +187,17 @@ impl Quantity {
     /// Everything about it but how it is probed and what is fitted to it.
     pub fn definition(&self) -> Definition {
         let is = Definition::new;
+        let waits = || is(Work::Waiting);
         match self {
             Self::Call { .. } | Self::CallInTurn { .. } | Self::LaunchBeside { .. } => {
                 is(Work::Issuing)
             }
             Self::Setup { step } => step.definition(),
-            Self::CopyBehindNode { bytes } => is(Work::Waiting).bytes(*bytes),
-            Self::Crossing { .. } | Self::MemoryBeside { .. } | Self::Node { .. } => {
-                is(Work::Waiting)
-            }
-            Self::RoundTrip { links, .. } => is(Work::Waiting).count("links", links.len() as u64),
-            Self::Trip { size, .. } | Self::LateTrip { size, .. } => {
-                is(Work::Waiting).size("size", *size)
-            }
-            Self::GraphCall { nodes, .. } => is(Work::Waiting).count("nodes", *nodes),
+            Self::CopyBehindNode { bytes } => waits().bytes(*bytes),
+            Self::Crossing { .. } | Self::MemoryBeside { .. } | Self::Node { .. } => waits(),
+            Self::RoundTrip { links, .. } => waits().count("links", links.len() as u64),
+            Self::Trip { size, .. } | Self::LateTrip { size, .. } => waits().size("size", *size),
+            Self::GraphCall { nodes, .. } => waits().count("nodes", *nodes),
             Self::Chain { links, .. } | Self::GraphChain { links } => {
                 is(Work::Device).count("links", links.len() as u64)
             }
@@ -211,8 +208,8 @@ impl Quantity {
             }
             Self::Polled { others, .. } => is(Work::Device).count_or_none("others", *others as u64),
             Self::Refetched { bytes, streams, kernels } => {
-                let waits = is(Work::Device).bytes(*bytes);
-                waits.count_or_none("streams", *streams as u64).count_or_none("kernels", *kernels)
+                let device = is(Work::Device).bytes(*bytes);
+                device.count_or_none("streams", *streams as u64).count_or_none("kernels", *kernels)
             }
             Self::Copy { bytes, .. } => is(Work::Device).bytes(*bytes).of_rate(is_of_rate(*bytes)),
             Self::CopyBesideKernels { bytes, .. } => is(Work::Device).bytes(*bytes),
