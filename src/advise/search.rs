@@ -71,7 +71,7 @@ pub fn advise(
         let least = each(forecast.bound.min(forecast.makespan()), tried.passes);
         together.push((of(tried, &forecast), least));
     }
-    let kept = most_that_gain(&together);
+    let kept = steps_to_fastest(&together);
     let best = combination(together.drain(..kept));
     note_combined(&mut no_gain, best.as_ref());
     let advice = Advice {
@@ -95,7 +95,7 @@ pub fn advise(
 
 /// How many of the steps of a combination are worth taking: up to the one with which it is fastest.
 /// Steps are chosen without scatter, and with it a later one may lose.
-fn most_that_gain(steps: &[(Change, Span)]) -> usize {
+fn steps_to_fastest(steps: &[(Change, Span)]) -> usize {
     let times = steps.iter().map(|(step, _)| step.time.predicted_ns);
     let fastest = times.enumerate().min_by_key(|&(at, time)| (time, at));
     fastest.map_or(0, |(at, _)| at + 1)

@@ -16,9 +16,16 @@ pub(super) fn add_stream(program: &mut Program, traits: StreamTraits, name: &str
     StreamId(program.streams.len() - 1)
 }
 
-/// A stream beside another one, of the same device, that does not wait for the default stream.
+/// A stream for copies beside another one, of the same device, that does not wait for the default
+/// stream.
 pub(super) fn copy_stream(program: &mut Program, beside: StreamId, name: &str) -> StreamId {
     let device = program.device_of(beside);
     let traits = StreamTraits { kind: StreamKind::NonBlocking, priority: 0, device };
+    add_stream(program, traits, name)
+}
+
+/// A stream for work of another one: it has the same priority.
+pub(super) fn stream_beside(program: &mut Program, beside: StreamId, name: &str) -> StreamId {
+    let traits = StreamTraits { kind: StreamKind::NonBlocking, ..program.streams[beside.0] };
     add_stream(program, traits, name)
 }

@@ -212,8 +212,13 @@ impl Subject {
         if program.graphs().any(|graph| graph.has_branches()) {
             return Err(Refusal::HasGraphs);
         }
-        let clocks = program.body.len().saturating_mul(program.lane_count() + 1);
-        if clocks > MOST_CLOCKS { Err(Refusal::TooLong) } else { Ok(()) }
+        if self.has_room_for(0) { Ok(()) } else { Err(Refusal::TooLong) }
+    }
+
+    /// Whether a walk that knows the order of all calls can have so many more streams.
+    pub fn has_room_for(&self, more_streams: usize) -> bool {
+        let lanes = self.program.lane_count() + more_streams + 1;
+        self.program.body.len().saturating_mul(lanes) <= MOST_CLOCKS
     }
 
     /// For each call, whether it is in a graph, or launches one.

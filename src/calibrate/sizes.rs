@@ -55,13 +55,13 @@ pub(super) struct Sizes {
     pub is_quick: bool,
 }
 
-/// So few elements that each thread of a block has one: kernels on more wait for memory several
-/// times in a row. On an H200, `scale` on 64 elements took 1.1 us less than on 1,024.
+/// So few elements that each thread of a block has one: with more, its loads wait for stores before
+/// them. On an H200, `scale` was over 1.1 us sooner on 64 elements than on 1,024.
 const LONE: u32 = 8;
 
-/// Elements of 8 bytes that just fill a core's first cache of 48 KiB: from there on, the CPU takes
-/// several times as long for each.
-const FILLS_FIRST_CACHE: u64 = 6 << 10;
+/// A core's first cache, as most have it: from there on, the CPU takes several times as long for
+/// each element.
+const FIRST_CACHE: Bytes = Bytes::kib(48);
 
 /// Sizes of the closely measured kernels, and of the others: in a full calibration and in a quick
 /// one.
@@ -198,10 +198,11 @@ pub(super) struct Points {
     pub elements: Vec<u64>,
     /// On the device only.
     pub on_device: Vec<u64>,
-    /// On the CPU only, where the time jumps: the most elements that one thread works on alone, and
-    /// the fewest that are shared out. For closely measured kernels, what fills a core's first
-    /// cache.
+    /// On the CPU only: the most elements that one thread works on alone, and the fewest that are
+    /// shared out. The time jumps there. Closely measured kernels need none of these.
     pub edges: Vec<u64>,
+    /// On the CPU only, for closely measured kernels: what fills a core's first cache.
+    pub fills_first_cache: Option<u64>,
     /// On the CPU with data from further away.
     pub coarse: Vec<u64>,
     /// On the device with data that was just copied there.
@@ -245,10 +246,9 @@ impl Powers {
         let held = |powers: &'static [u32]| whole(if can_be_held { powers } else { &[] });
         Points {
             variant,
-            edges: match is_measured_closely(variant.kernel) {
-                true => vec![FILLS_FIRST_CACHE],
-                false => edges(variant),
-            },
+            edges: if is_measured_closely(variant.kernel) { Vec::new() } else { edges(variant) },
+            fills_first_cache: is_measured_closely(variant.kernel)
+                .then(|| FIRST_CACHE.get() / variant.kernel.bytes_per_element()),
             elements: whole(self.elements),
             on_device: whole(self.on_device),
             coarse: whole(self.coarse),

@@ -12,9 +12,10 @@ use crate::units::{Bytes, Span};
 pub(super) fn probes(sizes: &Sizes, threads: usize) -> Vec<Probe> {
     let mut probes = Vec::new();
     let twin = |variant, elements, footprint| twin(sizes, variant, elements, footprint);
-    for Points { variant, elements, edges, coarse, .. } in sizes.points() {
-        let edges = edges.into_iter().filter(|edge| !elements.contains(edge));
-        let all = edges.chain(elements.iter().copied());
+    for Points { variant, elements, edges, fills_first_cache, coarse, .. } in sizes.points() {
+        let besides = edges.into_iter().chain(fills_first_cache);
+        let besides = besides.filter(|one| !elements.contains(one));
+        let all = besides.chain(elements.iter().copied());
         probes.extend(all.map(|elements| twin(variant, elements, Bytes::ZERO)));
         for elements in coarse {
             // A larger run cycles through its own data, whatever footprint is asked for.

@@ -1,8 +1,9 @@
-//! How much too early an operation may arrive behind another one in its stream and still go on at
-//! once: the arrival tolerance.
+//! How much too early an operation may arrive behind another one in its stream or graph and still go
+//! on at once: the arrival tolerance.
 //!
 //! Each trip of two operations shows by itself whether the second one had to wait. Call times vary,
-//! so the same two operations arrive in time on some trips and too early on others. The tolerance
+//! so the same two calls come in time on some trips and too early on others. In graphs, it is first
+//! nodes of several sizes that make the second one come in time or too early. The tolerance
 //! is the line that best separates the two. On four hosts of an H200, 3 to 10% of the trips lay on
 //! the wrong side of it. It was 0.2 to 0.5 us before a kernel's end for copies to the device, and
 //! 0.9 to 1.4 us before the end of a copy to the host for kernels.

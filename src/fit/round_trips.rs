@@ -174,12 +174,16 @@ pub(super) fn inline_copies(estimator: &Estimator<'_>, calls: &CallCosts) -> Opt
     })
 }
 
-/// The largest copy that a graph sends along behind other nodes: those that are larger leave it to
-/// a copy engine, and the kernel behind them has to wait for that engine's next poll.
+/// So many nanoseconds are far less than a poll takes, and more than what larger copies add.
+const JUMP: f64 = 3_000.0;
+
+/// The largest copy that a graph sends along behind other nodes. A copy engine makes larger ones,
+/// and the kernel behind them has to wait until it is polled for. `None` if the smallest copy that
+/// was measured takes as long as the largest, for which an engine is needed.
 fn most_behind_nodes(estimator: &Estimator<'_>) -> Option<Bytes> {
     let quantity = |bytes| Quantity::CopyBehindNode { bytes: Bytes::new(bytes) };
     let (points, _) = estimator.points(sized(quantity))?;
-    let jumps = |pair: &&[(f64, f64)]| pair[1].1 - pair[0].1 > SURELY;
+    let jumps = |pair: &&[(f64, f64)]| pair[1].1 - pair[0].1 > JUMP;
     let jump = points.windows(2).find(jumps)?;
     Some(Bytes::new(jump[0].0 as u64))
 }

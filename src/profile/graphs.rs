@@ -42,7 +42,7 @@ pub struct GraphCosts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerNode {
-    /// The part that does not depend on the number of nodes: the intercept of a straight line.
+    /// The part that does not depend on the number of nodes.
     pub per_graph: Estimate,
     /// The part for each node that the launch does not send along with the node before it.
     pub per_node: Estimate,

@@ -3,9 +3,9 @@
 use super::hazards::{LatestAccesses, OrderedAccess};
 use super::value::Program;
 
-/// For each call of the body, the positions of the calls that it has to follow because of its data:
-/// earlier ones that use the same bytes, at least one of the two writing. Calls that others of
-/// these have to follow anyway are left out. In ascending order.
+/// For each call of the body, positions of calls that it has to follow because of its data: earlier
+/// ones that use the same bytes, at least one of the two writing. In ascending order. Of reads in
+/// one stream, only the latest is listed, and so is only the latest write of a byte.
 pub fn dependences(program: &Program) -> Vec<Vec<usize>> {
     let mut accesses: Vec<LatestAccesses> =
         program.allocations.iter().map(|_| LatestAccesses::default()).collect();

@@ -7,7 +7,7 @@
 use crate::advise::missing_waits::with_needed_waits;
 use crate::advise::refusal::Refusal;
 use crate::advise::rewriting::{Place, Rewriting};
-use crate::advise::streams::copy_stream;
+use crate::advise::streams::stream_beside;
 use crate::advise::subject::Subject;
 use crate::program::{Call, dependences};
 use std::collections::BTreeSet;
@@ -21,13 +21,22 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     if program.has_graphs() {
         return Err(Refusal::HasGraphs);
     }
-    if program.body.iter().filter(|call| moves(call)).count() < 2 {
+    // No data orders a kernel behind a prefetch: only their stream does.
+    if program.body.iter().any(|call| call.prefetches_to().is_some()) {
+        return Err(Refusal::PrefetchesPages);
+    }
+    let moving = || program.body.iter().filter(|call| moves(call));
+    if moving().count() < 2 {
         return Err(Refusal::FewOperations);
+    }
+    let used: BTreeSet<_> = moving().filter_map(Call::stream).collect();
+    if used.len() > 1 {
+        return Err(Refusal::InSeveralStreams);
     }
     let before = dependences(program);
     let mut found: Vec<Rewriting> = Vec::new();
     let mut used = 1;
-    for streams in STREAMS {
+    for streams in STREAMS.into_iter().filter(|&streams| subject.has_room_for(streams)) {
         let spread = spread(subject, &before, streams);
         // More streams than there are independent operations stay empty.
         let now_used = spread.program.streams.len() - program.streams.len() + 1;
@@ -62,7 +71,7 @@ fn spread(subject: &Subject, before: &[Vec<usize>], streams: usize) -> Rewriting
                 in_turn += 1;
                 match (in_turn - 1) % streams {
                     0 => own,
-                    other => copy_stream(&mut program, own, &format!("spread{other}")),
+                    other => stream_beside(&mut program, own, &format!("more{other}")),
                 }
             }
         };

@@ -70,7 +70,7 @@ pub(super) const fn brief(remedy: Remedy) -> &'static str {
 /// What is assumed of kernels that do not say which part of the GPU they need, where it matters.
 pub(super) fn filling(advice: &Advice) -> Option<String> {
     let is_it = |remedy| remedy == Remedy::MoreStreams;
-    let gains = advice.changes.iter().any(|one| is_it(one.remedy));
+    let gains = advice.changes.iter().chain(&advice.only_if).any(|one| is_it(one.remedy));
     let applies = advice.no_gain.iter().any(|one| is_it(one.remedy) && one.refusal.is_none());
     let names = &advice.without_grid;
     let shown = joined(names.iter().take(NAMED).map(|name| format!("`{name}`")), ", ");
@@ -170,6 +170,7 @@ fn cause(remedy: Remedy, of: &Breakdown) -> String {
     let (copies, kernels) = (copies_ns + both_ns, kernels_ns + both_ns);
     let all = kernels_ns + copies + idle_ns;
     let share = |part: Span| percent(part.nanos_f64() / all.nanos_f64().max(1.0));
+    let is_idle = idle_ns.nanos_f64() > 0.5 * all.nanos_f64();
     match remedy {
         Remedy::Pin
         | Remedy::DropCopies
@@ -188,15 +189,17 @@ fn cause(remedy: Remedy, of: &Breakdown) -> String {
             true => format!("{kernels} of kernels cannot hide {copies} of copies"),
             false => format!("exposed copies take {} of the pass", share(copies_ns)),
         },
-        Remedy::MoreStreams if kernels > copies => {
+        Remedy::MoreStreams if !is_idle && kernels > copies => {
             "kernels that fill the GPU do not run side by side".to_owned()
         }
-        Remedy::MoreStreams => "copies in one direction do not overlap".to_owned(),
-        Remedy::DeferWaits | Remedy::KeepMemory | Remedy::Graph | Remedy::Gather => {
-            match idle_ns.nanos_f64() > 0.5 * all.nanos_f64() {
-                true => "the host's own work takes most of the pass".to_owned(),
-                false => format!("the GPU is idle for {} of the pass", share(idle_ns)),
-            }
-        }
+        Remedy::MoreStreams if !is_idle => "copies in one direction do not overlap".to_owned(),
+        Remedy::DeferWaits
+        | Remedy::KeepMemory
+        | Remedy::MoreStreams
+        | Remedy::Graph
+        | Remedy::Gather => match is_idle {
+            true => "the host's own work takes most of the pass".to_owned(),
+            false => format!("the GPU is idle for {} of the pass", share(idle_ns)),
+        },
     }
 }
