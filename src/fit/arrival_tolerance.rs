@@ -1,5 +1,5 @@
-//! How much too early an operation may arrive behind another one in its stream or graph and still go
-//! on at once: the arrival tolerance.
+//! How much too early an operation may arrive behind another one in its stream or graph and still
+//! go on at once: the arrival tolerance.
 //!
 //! Each trip of two operations shows by itself whether the second one had to wait. Call times vary,
 //! so the same two calls come in time on some trips and too early on others. In graphs, it is first
