@@ -22,7 +22,7 @@ fn results_come_into_fresh_memory_through_pinned_memory() {
     let in_chunks = in_chunks.find(|one| copies(&one.plan.program.body) > 1).expect("some");
     assert!(in_chunks.makespan().nanos_f64() < 1.02 * gpu.makespan().nanos_f64());
     let cpu = ranking.fastest_on_cpu().expect("one");
-    assert!(gpu.makespan() < cpu.makespan() || gpu.forecast.ties_with(&cpu.forecast));
+    assert!(gpu.makespan().nanos_f64() < 1.02 * cpu.makespan().nanos_f64());
     let pins = |call: &Call| matches!(call, Call::Pin(_));
     for one in ranking.plans.iter().filter(|one| !one.is_cpu()) {
         assert!(!one.plan.program.setup.iter().any(pins), "{}", one.plan.name());
