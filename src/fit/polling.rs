@@ -132,10 +132,7 @@ impl Trips<'_> {
     pub fn late_in_graph(&self, first: (OperationKind, u64), next: OperationKind) -> Option<f64> {
         let (start, _) = self.alone(first.0, true)?;
         let (start_next, _) = self.alone(next, true)?;
-        let part = match (next, &self.graph.launch_kernel) {
-            (OperationKind::Kernel, Some(part)) => part.ns,
-            _ => self.graph.launch.as_ref()?.per_node.ns,
-        };
+        let part = self.graph.launch_part(next)?.ns;
         let own = first_of_trip((self.copies, self.kernels), first)?;
         Some(start + own - (part + start_next))
     }

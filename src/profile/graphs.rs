@@ -76,6 +76,14 @@ priced! {
     besides from, to
 }
 
+impl GraphCosts {
+    /// A node's part of a launch, by its kind.
+    pub fn launch_part(&self, kind: OperationKind) -> Option<Estimate> {
+        let of_kernel = self.launch_kernel.filter(|_| kind == OperationKind::Kernel);
+        of_kernel.or(self.launch.as_ref().map(|launch| launch.per_node))
+    }
+}
+
 impl Profile {
     /// Host time of a call on a graph with this many nodes.
     ///
@@ -93,16 +101,23 @@ impl Profile {
         Ok(Span::from_nanos_f64((per_graph.ns + per_node.ns * nodes as f64).max(0.0)))
     }
 
-    /// Host time of a graph's launch without its nodes, and for each node of a kind that is not
-    /// sent along with the node before it.
+    /// Host time of a graph's launch without its nodes.
     ///
     /// # Errors
     /// If it was not measured.
-    pub fn graph_launch(&self, kind: OperationKind) -> Known<[Span; 2]> {
-        let unknown = || Unknown::new("the host cost of launching a graph");
-        let PerNode { per_graph, per_node } = self.graph.launch.as_ref().ok_or_else(unknown)?;
-        let of_kernel = self.graph.launch_kernel.filter(|_| kind == OperationKind::Kernel);
-        Ok([*per_graph, of_kernel.unwrap_or(*per_node)].map(|one| one.span()))
+    pub fn launch_without_nodes(&self) -> Known<Span> {
+        let launch = self.graph.launch.as_ref().map(|launch| launch.per_graph);
+        known(&launch, || "the host cost of launching a graph".to_owned())
+    }
+
+    /// How much longer a graph's launch takes for a node of a kind that is not sent along with the
+    /// node before it.
+    ///
+    /// # Errors
+    /// If it was not measured.
+    pub fn launch_part(&self, kind: OperationKind) -> Known<Span> {
+        let part = self.graph.launch_part(kind);
+        known(&part, || "the host cost of launching a graph".to_owned())
     }
 
     /// From the return of a graph's launch on an idle device to the start of a node

@@ -29,20 +29,20 @@ pub(super) fn variants(subject: &Subject) -> Result<Vec<Rewriting>, Refusal> {
     if moving().count() < 2 {
         return Err(Refusal::FewOperations);
     }
-    let used: BTreeSet<_> = moving().filter_map(Call::stream).collect();
-    if used.len() > 1 {
+    let today: BTreeSet<_> = moving().filter_map(Call::stream).collect();
+    if today.len() > 1 {
         return Err(Refusal::InSeveralStreams);
     }
     let before = dependences(program);
     let mut found: Vec<Rewriting> = Vec::new();
     let mut used = 1;
     for streams in STREAMS.into_iter().filter(|&streams| subject.has_room_for(streams)) {
-        let spread = spread(subject, &before, streams);
-        // More streams than there are independent operations stay empty.
-        let now_used = spread.program.streams.len() - program.streams.len() + 1;
+        let rewriting = spread(subject, &before, streams);
+        // There are no more streams than independent operations.
+        let now_used = rewriting.program.streams.len() - program.streams.len() + 1;
         if now_used > used {
             used = now_used;
-            found.push(spread);
+            found.push(rewriting);
         }
     }
     if found.is_empty() { Err(Refusal::NoneIndependent) } else { Ok(found) }

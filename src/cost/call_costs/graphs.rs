@@ -10,7 +10,7 @@ use crate::units::Span;
 impl CallCosts<'_> {
     /// The cost of a call that launches a graph.
     pub(super) fn graph(&self, graph: &Graph) -> Known<CallCost> {
-        let [latency, _] = self.profile.graph_launch(OperationKind::Kernel)?;
+        let latency = self.profile.launch_without_nodes()?;
         let calls = self.program.body[graph.calls.clone()].iter().zip(&graph.before);
         let parts: Known<Span> = calls.map(|(call, before)| self.launch_part(call, *before)).sum();
         Ok(CallCost { latency, ..CallCost::on_host(latency + parts?) })
@@ -46,7 +46,7 @@ impl CallCosts<'_> {
             Call::Launch { .. } | Call::Clear { .. } => OperationKind::Kernel,
             _ => OperationKind::CopyIn,
         };
-        let [_, part] = self.profile.graph_launch(kind)?;
+        let part = self.profile.launch_part(kind)?;
         let with_data = self.with_launch(call, before.behind);
         Ok(part + with_data.map_or(Span::ZERO, |(longer, _)| longer))
     }

@@ -142,7 +142,8 @@ fn launches_are_taken_apart_by_what_they_launch() {
     }
     let profile = fitted(all);
     for node in [CopyIn, CopyOut, Kernel] {
-        let [besides, found] = profile.graph_launch(node).expect("known").map(Span::nanos_f64);
+        let [besides, found] = [profile.launch_without_nodes(), profile.launch_part(node)]
+            .map(|span| span.expect("known").nanos_f64());
         assert_within(besides, 500.0, 0.1, "a launch without nodes");
         assert_within(found, part(node), 0.05, format!("the part of {node:?}"));
     }
