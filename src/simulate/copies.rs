@@ -34,8 +34,8 @@ use engine::CopyFlow;
 use engine::{CopyEngine, delay_beside_each_other};
 
 #[inline]
-fn busy(engines: &[CopyEngine; ENGINES]) -> [bool; ENGINES] {
-    engines.each_ref().map(CopyEngine::is_busy)
+fn busy([down, up, peer]: &[CopyEngine; ENGINES]) -> [bool; ENGINES] {
+    [down.is_busy(), up.is_busy(), peer.is_busy()]
 }
 
 /// The engines of all devices.
@@ -43,13 +43,11 @@ pub(super) struct Copies<'p> {
     compiled: &'p CompiledProgram<'p>,
     engines: Vec<[CopyEngine; ENGINES]>,
     links: Links,
-    /// The copies under way as flows, by engine, where copies slow each other.
-    flows: Vec<Option<Flow>>,
-    /// On one device, for the costs of copies, what copies with these costs are as flows.
-    known: Vec<Option<(CopyFlow, Flow)>>,
-    /// On one device, the rates of flows, by the costs of the copies under way: programs repeat
-    /// themselves.
-    rates: Vec<([u32; ENGINES], [f64; ENGINES])>,
+    /// Where copies slow each other, the costs of the copies under way, by engine ([`NONE`] if it
+    /// has none).
+    under_way: Vec<[u32; ENGINES]>,
+    /// Mixes of copies whose rates are known: programs repeat themselves.
+    mixes: Vec<Mix>,
     /// Whether copies may take other than a whole number of nanoseconds.
     is_fluid: bool,
     /// How many kernels run on each device, counted where copies take longer beside kernels.
@@ -79,9 +77,8 @@ impl<'p> Copies<'p> {
             compiled,
             engines: (0..devices).map(|_| Default::default()).collect(),
             links: Links::new(&compiled.links.capacities),
-            flows: vec![None; ENGINES * devices],
-            known: vec![None; if devices == 1 { compiled.body.costs.len() } else { 0 }],
-            rates: Vec::new(),
+            under_way: vec![[NONE; ENGINES]; devices],
+            mixes: Vec::new(),
             is_fluid,
             kernels: vec![0; devices],
             written: 0.0,
@@ -128,7 +125,7 @@ impl<'p> Copies<'p> {
             self.changed = true;
             engine.go_on(now, now);
             engine.end = Instant::NEVER;
-            self.flows[self.examined - 1] = None;
+            self.under_way.as_flattened_mut()[self.examined - 1] = NONE;
             let CopyEngine { entry, started, before, .. } = *engine;
             return Some(Completion { entry, started, before });
         }
@@ -211,10 +208,11 @@ impl<'p> Copies<'p> {
         self.next = Instant::NEVER;
         let written = self.written;
         let later = |entry| compiled.just_written(entry, written);
-        for (engines, switch) in self.engines.iter_mut().zip(&compiled.copies.switch) {
-            for (engine, &switch) in engines.iter_mut().zip(switch) {
+        for (device, engines) in self.engines.iter_mut().enumerate() {
+            let switches = &compiled.copies.switch[device];
+            for (at, engine) in engines.iter_mut().enumerate() {
                 if !engine.is_busy() {
-                    engine.start_next(now, switch, later);
+                    engine.start_next(now, switches[at], later);
                 }
                 self.next = self.next.min(engine.end);
             }
@@ -232,68 +230,80 @@ impl<'p> Copies<'p> {
         for engine in running(&mut self.engines) {
             (engine.left, engine.since) = (engine.left_at(now), now);
         }
-        let flows = self.flows.as_chunks_mut::<ENGINES>().0.iter_mut();
-        for (device, (engines, flows)) in self.engines.iter_mut().zip(flows).enumerate() {
+        for (device, engines) in self.engines.iter_mut().enumerate() {
             let before = busy(engines);
             let switches = &compiled.copies.switch[device];
-            for ((engine, flow), &switch) in engines.iter_mut().zip(flows).zip(switches) {
+            for (at, engine) in engines.iter_mut().enumerate() {
                 if !engine.is_busy() && !engine.queue.is_empty() {
-                    engine.start_next(now, switch, later);
+                    engine.start_next(now, switches[at], later);
                     engine.speed = 1.0;
-                    let of = compiled.body.entry(engine.entry).cost as usize;
-                    let new = || {
-                        let cost = &compiled.body.costs[of];
-                        let uses = compiled.links.uses(device, &cost.work);
-                        let weight = compiled.links.weight(&cost.work);
-                        (CopyFlow::of(cost), self.links.flow(weight, 1.0, uses))
-                    };
-                    let (of_engine, of_link) = match self.known.get_mut(of) {
-                        Some(known) => *known.get_or_insert_with(new),
-                        None => new(),
-                    };
-                    (engine.flow, *flow) = (Some(of_engine), Some(of_link));
+                    let cost = compiled.body.entry(engine.entry).cost;
+                    engine.flow = Some(CopyFlow::of(&compiled.body.costs[cost as usize]));
+                    self.under_way[device][at] = cost;
                 }
             }
             delay_beside_each_other(engines, before);
         }
-        self.share();
-        let engines = self.engines.as_flattened_mut().iter_mut().zip(&self.flows).enumerate();
-        for (at, (engine, flow)) in engines.filter(|(_, (engine, _))| engine.is_busy()) {
-            engine.speed = flow.map_or(1.0, |flow| flow.rate);
-            if self.kernels[at / ENGINES] > 0 {
-                engine.delay_beside_kernels();
-                engine.speed *= compiled.copies.speed_beside_kernels[at % ENGINES];
+        let rates = self.share();
+        for (device, engines) in self.engines.iter_mut().enumerate() {
+            let are_beside_kernels = self.kernels[device] > 0;
+            for (at, engine) in engines.iter_mut().enumerate() {
+                if !engine.is_busy() {
+                    continue;
+                }
+                engine.speed = self.mixes[rates].rates[device][at];
+                if are_beside_kernels {
+                    engine.delay_beside_kernels();
+                    engine.speed *= compiled.copies.speed_beside_kernels[at];
+                }
+                engine.predict_end();
+                self.next = self.next.min(engine.end);
             }
-            engine.predict_end();
-            self.next = self.next.min(engine.end);
         }
     }
 }
 
 impl Copies<'_> {
-    /// Gives copies under way the rates of their flows.
+    /// The place of the mix of copies that is under way.
     #[inline]
-    fn share(&mut self) {
-        let [engines] = &self.engines[..] else { return self.links.share(&mut self.flows) };
-        let entry = |entry| self.compiled.body.entry(entry).cost;
-        let of = |engine: &CopyEngine| if engine.is_busy() { entry(engine.entry) } else { NONE };
-        let under_way = engines.each_ref().map(of);
-        if let Some((_, rates)) = self.rates.iter().find(|(known, _)| *known == under_way) {
-            let flows = self.flows.iter_mut().zip(rates);
-            flows.for_each(|(flow, &rate)| flow.iter_mut().for_each(|flow| flow.rate = rate));
-            return;
+    fn share(&mut self) -> usize {
+        for (place, mix) in self.mixes.iter().enumerate() {
+            if (0..self.under_way.len()).all(|at| mix.under_way[at] == self.under_way[at]) {
+                return place;
+            }
         }
-        self.links.share(&mut self.flows);
-        if self.rates.len() < MOST_RATES {
-            let rate = |at: usize| self.flows[at].map_or(0.0, |flow| flow.rate);
-            self.rates.push((under_way, std::array::from_fn(rate)));
-        }
+        self.new_mix()
     }
+
+    /// Works out the rates of the copies under way, and returns the place of this new mix.
+    #[cold]
+    fn new_mix(&mut self) -> usize {
+        let compiled = self.compiled;
+        let flow = |(at, &cost): (usize, &u32)| {
+            let work = &compiled.body.costs.get(cost as usize)?.work;
+            let uses = compiled.links.uses(at / ENGINES, work);
+            Some(self.links.flow(compiled.links.weight(work), 1.0, uses))
+        };
+        let under_way = self.under_way.as_flattened().iter().enumerate();
+        let mut flows: Vec<Option<Flow>> = under_way.map(flow).collect();
+        self.links.share(&mut flows);
+        let rate = |flow: &Option<Flow>| flow.as_ref().map_or(1.0, |flow| flow.rate);
+        let rates = flows.as_chunks::<ENGINES>().0.iter().map(|flows| flows.each_ref().map(rate));
+        self.mixes.truncate(MOST_MIXES - 1);
+        self.mixes.push(Mix { under_way: self.under_way.clone(), rates: rates.collect() });
+        self.mixes.len() - 1
+    }
+}
+
+/// The costs of copies under way, by device and engine, and their rates as flows.
+struct Mix {
+    under_way: Vec<[u32; ENGINES]>,
+    rates: Vec<[f64; ENGINES]>,
 }
 
 /// The most mixes of copies whose rates are kept: to look through more takes longer than to work
 /// them out.
-const MOST_RATES: usize = 16;
+const MOST_MIXES: usize = 16;
 
 #[inline]
 fn running(engines: &mut [[CopyEngine; ENGINES]]) -> impl Iterator<Item = &mut CopyEngine> {

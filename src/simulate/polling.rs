@@ -37,6 +37,7 @@ use super::streams::Streams;
 use crate::cost::{CallId, CompiledProgram, EntryId, NONE, PollTimes, WorkKind, place_of};
 use crate::profile::OperationKind;
 use crate::units::{Instant, Span};
+use std::collections::VecDeque;
 
 /// From the ring of a doorbell to the arrival of the commands. The value lies between what was seen
 /// of kernels and of copies.
@@ -56,10 +57,11 @@ struct PollingEngine {
     /// The latest poll of waiting work that an arrival caused, and that arrival. The next arrival
     /// postpones it.
     back: (Instant, EntryId),
-    /// How many of the engine's arrivals have been polled for, and for how many the doorbell has
-    /// rung.
-    arrived: usize,
+    /// Issued work whose commands have not arrived yet, in the order of its arrival, and for how
+    /// much of it the doorbell has rung; and of how much the arrival has been worked out so far.
+    coming: VecDeque<Arrival>,
     rung: usize,
+    worked_out: usize,
     /// If several host threads make calls: what has been issued for this engine so far, in the
     /// order of its arrival.
     issued: Vec<EntryId>,
@@ -168,70 +170,102 @@ impl PollingEngine {
         at: usize,
         (streams, now): (&Streams<'_>, Instant),
     ) -> Option<Instant> {
-        let compiled = streams.compiled;
-        let arrivals = match streams.layout.has_threads() {
-            true => &self.issued,
-            false => &compiled.body.structure.arrivals.list[at],
-        };
-        let arrival = |index: usize| {
-            let &id = arrivals.get(index)?;
-            if !streams.is_issued(id) {
-                return None;
-            }
-            let entry = streams.layout.entry(id);
-            let time = streams.arrival(id);
-            let ring = time.earlier_by(RING).max(streams.issued(entry));
-            let before = compiled.body.structure.arrivals.before[id as usize];
-            let is_behind = before != NONE && !streams.is_over(entry.stream, before);
-            // A copy whose data travels along with its command goes to another engine.
-            let is_here = !streams.is_inline(id);
-            Some(Arrival { ring, time, is_here, is_behind })
-        };
         let away = AWAY[at % OperationKind::COUNT];
-        let mut next = None;
-        while let Some(Arrival { ring, is_here, is_behind, .. }) = arrival(self.rung) {
-            if is_here && ring > now {
-                next = Some(ring);
-                break;
-            }
-            if is_here
-                && is_behind
-                && let Some(from) = times.clock.rung_anew(ring)
-            {
-                self.last = self.last.max(from);
+        let mut next = Instant::NEVER;
+        while self.knows_next(at, streams) {
+            let new = &self.coming[self.rung];
+            if new.is_here {
+                if new.ring > now {
+                    next = new.ring;
+                    break;
+                }
+                if new.is_behind(streams)
+                    && let Some(from) = times.clock.rung_anew(new.ring)
+                {
+                    self.last = self.last.max(from);
+                }
             }
             self.rung += 1;
         }
-        while let Some(new) = arrival(self.arrived) {
-            if new.time > now {
-                break;
+        while self.rung > 0 && self.coming[0].time <= now {
+            let new = &self.coming[0];
+            if new.is_polled_for(streams) {
+                self.back = (new.time + away, new.id);
             }
-            if new.is_polled_for() {
-                self.back = (new.time + away, arrivals[self.arrived]);
-            }
-            self.arrived += 1;
+            self.coming.pop_front();
+            self.rung -= 1;
         }
         // All other work arrives after the next ring.
-        let mut rung = (self.arrived..self.rung).filter_map(arrival);
-        let polled_for = rung.find(|new| new.time > now && new.is_polled_for());
-        next.into_iter().chain(polled_for.map(|new| new.time + away)).min()
+        for index in 0..self.rung {
+            let new = &self.coming[index];
+            if new.time > now && new.is_polled_for(streams) {
+                next = next.min(new.time + away);
+                break;
+            }
+        }
+        (next != Instant::NEVER).then_some(next)
+    }
+
+    /// Whether any work is known, and issued, for which the doorbell has not rung.
+    #[inline]
+    fn knows_next(&mut self, at: usize, streams: &Streams<'_>) -> bool {
+        if self.rung < self.coming.len() {
+            return true;
+        }
+        let arrivals = match streams.layout.has_threads() {
+            true => &self.issued,
+            false => &streams.compiled.body.structure.arrivals.list[at],
+        };
+        match arrivals.get(self.worked_out) {
+            Some(&id) if streams.is_issued(id) => {
+                self.coming.push_back(Arrival::new(streams, id));
+                self.worked_out += 1;
+                true
+            }
+            _ => false,
+        }
     }
 }
 
 /// Work that arrives at an engine.
 struct Arrival {
+    id: EntryId,
     /// When the doorbell rings for this work, and when its commands arrive.
     ring: Instant,
     time: Instant,
     /// Whether the work comes to this engine at all.
     is_here: bool,
-    /// Whether the work lies in its stream behind something that the engine has not finished yet.
-    is_behind: bool,
+    /// What the engine does before it in its stream, if anything.
+    stream: u16,
+    before: EntryId,
 }
 
 impl Arrival {
+    /// The arrival of work that has been issued.
     #[inline]
-    const fn is_polled_for(&self) -> bool {
-        self.is_here && !self.is_behind
+    fn new(streams: &Streams<'_>, id: EntryId) -> Self {
+        let entry = streams.layout.entry(id);
+        let issued = streams.issued(entry);
+        let time = issued + streams.cost_of(id).latency;
+        Self {
+            id,
+            ring: time.earlier_by(RING).max(issued),
+            time,
+            // A copy whose data travels along with its command goes to another engine.
+            is_here: !streams.is_inline(id),
+            stream: entry.stream,
+            before: streams.compiled.body.structure.arrivals.before[id as usize],
+        }
+    }
+
+    /// Whether the work lies in its stream behind something that the engine has not finished yet.
+    #[inline]
+    fn is_behind(&self, streams: &Streams<'_>) -> bool {
+        self.before != NONE && !streams.is_over(self.stream, self.before)
+    }
+
+    #[inline]
+    fn is_polled_for(&self, streams: &Streams<'_>) -> bool {
+        self.is_here && !self.is_behind(streams)
     }
 }

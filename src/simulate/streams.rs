@@ -162,11 +162,11 @@ impl<'p> Streams<'p> {
     /// stream.
     #[inline]
     pub fn next_issued(&mut self, until: CallId) -> Option<u16> {
-        let next = |(index, stream): (u16, &Stream)| {
+        let next = |(index, stream): (usize, &Stream)| {
             let call = self.layout.entry(stream.head).call;
-            (self.delays.until..until).contains(&call).then_some((call, index))
+            (self.delays.until..until).contains(&call).then_some((call, index as u16))
         };
-        let next = (0..).zip(&self.streams).filter_map(next).min();
+        let next = self.streams.iter().enumerate().filter_map(next).min();
         self.delays.until = next.map_or(until, |(call, _)| call + 1);
         next.map(|(_, stream)| stream)
     }
@@ -308,8 +308,12 @@ impl<'p> Streams<'p> {
         }
         let stream = &self.streams[usize::from(index)];
         let (id, entry) = self.issued_head(index)?;
-        let mut waits = stream.wait..entry.waits;
-        waits.all(|wait| self.pass_wait(index, wait)).then_some((id, entry))
+        for wait in stream.wait..entry.waits {
+            if !self.pass_wait(index, wait) {
+                return None;
+            }
+        }
+        Some((id, entry))
     }
 
     /// The head of a stream, if it has been issued.

@@ -99,10 +99,14 @@ impl CopyEngine {
     #[inline(always)]
     pub fn start_next(&mut self, now: Instant, switch: f64, later: impl Fn(EntryId) -> f64) {
         let stays = |copy: &QueuedCopy| self.serving.is_none_or(|serving| serving == copy.stream);
-        let same = self.queue.iter().position(stays);
-        let Some(next) = self.queue.remove(same.unwrap_or(0)) else { return };
+        let Some(first) = self.queue.front() else { return };
+        let (mut place, mut is_same) = (0, stays(first));
+        if !is_same && let Some(other) = self.queue.iter().position(stays) {
+            (place, is_same) = (other, true);
+        }
+        let Some(next) = self.queue.remove(place) else { return };
         let QueuedCopy { entry, stream, alone } = next;
-        let switch = if same.is_some() { 0.0 } else { self.left_of(switch, now) };
+        let switch = if is_same { 0.0 } else { self.left_of(switch, now) };
         let besides = switch + later(entry);
         self.started = now;
         self.go_on(now, now);
@@ -163,14 +167,16 @@ pub(super) fn delay_beside_each_other(
         return;
     }
     let are_in_rows = down.is_back_to_back() && up.is_back_to_back();
-    let data = [up.data_left(), down.data_left()];
-    for ((engine, before), others_data) in [down, up].into_iter().zip(before).zip(data) {
-        if let (Some(flow), false) = (&mut engine.flow, before) {
+    let [of_down, of_up] = [down.data_left(), up.data_left()];
+    let delay = |engine: &mut CopyEngine, was_busy: bool, others_data: f64| {
+        if let (Some(flow), false) = (&mut engine.flow, was_busy) {
             let delay = if are_in_rows { flow.delay } else { flow.delay.min(others_data) };
             engine.left += delay;
             flow.delayed = delay;
         }
-    }
+    };
+    delay(down, before[0], of_up);
+    delay(up, before[1], of_down);
 }
 
 impl CopyEngine {
@@ -210,6 +216,7 @@ pub(super) struct CopyFlow {
 
 impl CopyFlow {
     /// A copy that an engine starts.
+    #[inline(always)]
     pub fn of(cost: &CallCost) -> Self {
         let (delay, beside_kernels, slowdown, [data, fixed]) = match cost.work {
             Work::Copy { delay, beside_kernels, slowdown, alone, fixed, .. } => {
