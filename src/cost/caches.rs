@@ -112,8 +112,8 @@ impl DeviceCaches {
 
     /// How much was used since what is read was last used. `operands`: all that the reader uses.
     pub fn reuse(&self, reads: &[Slice], operands: &[Slice]) -> Reuse {
-        let [reads, operands] =
-            [reads, operands].map(|all| all.iter().map(in_lines).collect::<Vec<_>>());
+        let in_lines = |all: &[Slice]| all.iter().map(in_lines).collect::<Vec<_>>();
+        let (reads, operands) = (in_lines(reads), in_lines(operands));
         self.uses.reuse(&reads, &operands, self.whole)
     }
 
@@ -146,8 +146,8 @@ fn in_lines(slice: &Slice) -> Slice {
     if slice.length.get() < FEW * LINE {
         return *slice;
     }
-    let [start, end] =
-        [slice.offset, slice.end()].map(|at| Bytes::new((at.get() + LINE / 2) / LINE * LINE));
+    let nearest = |at: Bytes| Bytes::new((at.get() + LINE / 2) / LINE * LINE);
+    let (start, end) = (nearest(slice.offset), nearest(slice.end()));
     Slice { offset: start, length: end - start, ..*slice }
 }
 

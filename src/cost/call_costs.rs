@@ -61,7 +61,8 @@ pub(super) struct HostSide {
 
 impl HostSide {
     fn of(program: &Program, traffic: &Traffic, AllocationId(id): AllocationId) -> Self {
-        let copied = traffic.copied.each_ref().map(|all| all[id]);
+        let [inward, outward] = &traffic.copied;
+        let copied = [inward[id], outward[id]];
         Self { place: program.allocations[id].place, copied }
     }
 }

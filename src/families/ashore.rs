@@ -145,7 +145,7 @@ impl Landing {
         let home = builder.home(chunk, self.id).expect("it goes back to the host");
         let here = self.location(builder, chunk);
         let element_type = builder.workload.buffer(self.id).element_type;
-        for range in builder.workload.crossing(self.id, &chunk.owns[self.id.0]) {
+        for range in builder.workload.crossing(self.id, &chunk.owns[self.id]) {
             let range = range.span();
             builder.issue(carry(element_type, here.slice(&range), home.slice(&range)));
         }

@@ -26,7 +26,7 @@ pub(crate) struct Location {
 impl Location {
     /// The place in memory of a slot where a chunk's part of a buffer begins.
     pub(super) fn for_chunk(self, chunk: &Chunk, id: BufferId) -> Self {
-        Self { first: chunk.room[id.0].start, ..self }
+        Self { first: chunk.room[id].start, ..self }
     }
 
     pub fn slice(&self, range: &Range<u64>) -> Slice {
@@ -392,9 +392,10 @@ pub(crate) fn own_kernels(tasks: &[Task]) -> Vec<OwnKernel> {
 
 /// For each buffer, the most elements that any of the chunks needs at once.
 pub(super) fn room(chunks: &[Chunk]) -> Vec<u64> {
-    let mut room = vec![0; chunks.first().map_or(0, |chunk| chunk.room.len())];
+    let mut room = vec![0; chunks.first().map_or(0, |chunk| chunk.room.iter().count())];
     for chunk in chunks {
-        for (most, range) in room.iter_mut().zip(&chunk.room) {
+        for (id, range) in chunk.room.iter() {
+            let most = &mut room[id.0];
             *most = range.end.saturating_sub(range.start).max(*most);
         }
     }

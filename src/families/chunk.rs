@@ -1,6 +1,7 @@
 //! Cutting a workload, or the parts of it that can be cut, into chunks: which elements of which
 //! buffer each needs.
 
+use super::ranges::Ranges;
 use crate::kernels::Shape;
 use crate::program::BufferId;
 use crate::scenario::{Home, Task, TaskId, Tasks, Workload};
@@ -14,13 +15,13 @@ pub(crate) struct Chunk {
     /// Which piece of its batch this is.
     pub piece: u64,
     /// For each buffer, the elements that must be present for this chunk.
-    pub needs: Vec<Range<u64>>,
+    pub needs: Ranges,
     /// For each buffer, the elements that this chunk and no other one computes or copies back.
-    pub owns: Vec<Range<u64>>,
+    pub owns: Ranges,
     /// For each buffer, the elements that memory must hold while the chunk is computed: early
     /// iterations of a stencil are wider than its last one, and a kernel of the user's own
     /// writes as many elements as it reads.
-    pub room: Vec<Range<u64>>,
+    pub room: Ranges,
 }
 
 /// Cuts every batch into `chunks` pieces of nearly equal size.
@@ -28,6 +29,13 @@ pub(crate) struct Chunk {
 /// # Errors
 /// The reason why the workload cannot be cut.
 pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
+    let all: Vec<BufferId> = workload.buffer_ids().collect();
+    cut_buffers(workload, &all, chunks)
+}
+
+/// Cuts every batch like [`cut`], with ranges of some buffers alone: at least those that its tasks
+/// use.
+fn cut_buffers(workload: &Workload, used: &[BufferId], chunks: u64) -> Result<Vec<Chunk>, String> {
     let length = if chunks > 1 { Some(common_length(workload)?) } else { None };
     let (calls, most) = (workload.calls(chunks), workload.most_calls(chunks));
     if chunks > 1 && calls > most {
@@ -39,12 +47,12 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
         return Err(format!("a batch has too few elements{rows} for {chunks} chunks"));
     }
     // The length of each buffer that is cut.
-    let lengths = workload.buffer_ids().map(|id| length.filter(|_| is_cut(workload, id)));
-    let lengths: Vec<Option<u64>> = lengths.collect();
+    let length_of = |id| (id, length.filter(|_| is_cut(workload, id)));
+    let lengths: Vec<(BufferId, Option<u64>)> = used.iter().map(|&id| length_of(id)).collect();
     let mut all = Vec::new();
     for batch in 0..workload.batches {
         for piece in 0..chunks {
-            let owns = own_ranges(workload, &lengths, piece, chunks);
+            let owns = Ranges::new(own_ranges(workload, &lengths, piece, chunks));
             let needs = needed_ranges(workload, &owns);
             let room = room_ranges(workload, &needs);
             all.push(Chunk { batch, piece, needs, owns, room });
@@ -61,11 +69,24 @@ pub(super) fn cut(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String
 /// # Errors
 /// The reason why the workload cannot be cut.
 pub(super) fn chunks_of(workload: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
+    refuse_resident_reductions(workload, chunks)?;
+    cut(workload, chunks)
+}
+
+fn refuse_resident_reductions(workload: &Workload, chunks: u64) -> Result<(), String> {
     let stays = |id| workload.buffer(id).home == Home::Device && workload.is_reduced(id);
     if chunks > 1 && workload.buffer_ids().any(stays) {
         return Err("a reduction whose result stays on the device cannot be split".to_owned());
     }
-    cut(workload, chunks)
+    Ok(())
+}
+
+/// Cuts a part of a workload like [`chunks_of`].
+fn chunks_of_part(part: &Workload, chunks: u64) -> Result<Vec<Chunk>, String> {
+    refuse_resident_reductions(part, chunks)?;
+    let uses = part.tasks.iter().flat_map(|task| task.reads.iter().chain(&task.writes).copied());
+    let used: BTreeSet<BufferId> = uses.collect();
+    cut_buffers(part, &used.into_iter().collect::<Vec<_>>(), chunks)
 }
 
 /// The one length that all cut buffers share.
@@ -97,13 +118,13 @@ fn is_cut(workload: &Workload, id: BufferId) -> bool {
 /// The ranges of a chunk, of buffers of these lengths if they are cut.
 fn own_ranges(
     workload: &Workload,
-    lengths: &[Option<u64>],
+    lengths: &[(BufferId, Option<u64>)],
     piece: u64,
     chunks: u64,
-) -> Vec<Range<u64>> {
-    let (buffers, grain) = (workload.buffers.iter().zip(lengths), workload.grain());
-    buffers
-        .map(|(buffer, length)| match *length {
+) -> Vec<(BufferId, Range<u64>)> {
+    let grain = workload.grain();
+    let range = |id: BufferId, length: Option<u64>| {
+        match length {
             Some(length) => {
                 let rows = length / grain;
                 // Whole multiples of 32 elements keep device accesses aligned.
@@ -120,47 +141,48 @@ fn own_ranges(
                 };
                 start(piece)..start(piece + 1)
             }
-            None => 0..buffer.elements,
-        })
-        .collect()
+            None => 0..workload.buffer(id).elements,
+        }
+    };
+    lengths.iter().map(|&(id, length)| (id, range(id, length))).collect()
 }
 
 /// Finds what a chunk needs: goes through the tasks backwards and widens what each one reads
 /// by its halo.
-fn needed_ranges(workload: &Workload, owns: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut needs = owns.to_vec();
+fn needed_ranges(workload: &Workload, owns: &Ranges) -> Ranges {
+    let mut needs = owns.clone();
     for task in workload.tasks.iter().rev() {
         // A row is computed whole, however little of it is asked for.
         let grain = task.kernel.grain();
-        let asked = task.writes.iter().map(|id| needs[id.0].clone());
+        let asked = task.writes.iter().map(|id| needs[*id].clone());
         let asked = asked.reduce(|one, two| one.start.min(two.start)..one.end.max(two.end));
         let asked = asked.expect("a task writes");
         let asked = asked.start / grain * grain..asked.end.next_multiple_of(grain);
         for write in &task.writes {
             // What is not cut is of any length.
             let end = asked.end.min(workload.buffer(*write).elements);
-            needs[write.0] = asked.start..end;
+            needs[*write] = asked.start..end;
         }
         for (input, &read) in task.reads.iter().enumerate() {
             let length = workload.buffer(read).elements;
             let wanted = match task.kernel.shape() {
                 _ if task.reads_whole(input) => 0..length,
                 Shape::Map => widened(&asked, task.halo(), length),
-                Shape::Reduction => owns[read.0].clone(),
+                Shape::Reduction => owns[read].clone(),
             };
-            let have = &mut needs[read.0];
+            let have = &mut needs[read];
             *have = have.start.min(wanted.start)..have.end.max(wanted.end);
         }
     }
     needs
 }
 
-fn room_ranges(workload: &Workload, needs: &[Range<u64>]) -> Vec<Range<u64>> {
-    let mut room = needs.to_vec();
+fn room_ranges(workload: &Workload, needs: &Ranges) -> Ranges {
+    let mut room = needs.clone();
     for task in &workload.tasks {
         for write in &task.writes {
-            let (needs, length) = (&needs[write.0], workload.buffer(*write).elements);
-            room[write.0] = match task.kernel.own_work() {
+            let (needs, length) = (&needs[*write], workload.buffer(*write).elements);
+            room[*write] = match task.kernel.own_work() {
                 Some(_) => widened(needs, task.halo(), length),
                 None => iteration_range(task, 0, needs, length),
             };
@@ -180,14 +202,14 @@ pub(super) fn widened(range: &Range<u64>, by: u64, length: u64) -> Range<u64> {
 /// overwrite the results of another.
 fn refuse_shared_updates(workload: &Workload, chunks: &[Chunk]) -> Result<(), String> {
     for id in workload.buffer_ids().filter(|&id| workload.is_output(id)) {
-        let (buffer, BufferId(at)) = (workload.buffer(id), id);
+        let buffer = workload.buffer(id);
         if buffer.home == Home::Scratch {
             continue;
         }
-        if workload.is_input(id) && chunks.iter().any(|i| i.needs[at] != i.owns[at]) {
+        if workload.is_input(id) && chunks.iter().any(|i| i.needs[id] != i.owns[id]) {
             return Err(format!("`{}` is updated in place, but its chunks overlap", buffer.name));
         }
-        if buffer.home == Home::Device && chunks.iter().any(|i| i.room[at] != i.owns[at]) {
+        if buffer.home == Home::Device && chunks.iter().any(|i| i.room[id] != i.owns[id]) {
             return Err(format!("`{}` stays on the device, but its chunks overlap", buffer.name));
         }
     }
@@ -239,7 +261,7 @@ pub(crate) fn parts(workload: &Workload, pieces: u64) -> Result<Vec<Part>, Strin
             cut_group(workload, &tasks, &part, pieces).map_err(|error| why.get_or_insert(error));
         let (pieces, chunks) = match cut {
             Ok(chunks) => (pieces, chunks),
-            Err(_) => (1, chunks_of(&part, 1)?),
+            Err(_) => (1, chunks_of_part(&part, 1)?),
         };
         found.push(Part { tasks, pieces, chunks });
     }
@@ -257,12 +279,12 @@ fn cut_group(
     part: &Workload,
     pieces: u64,
 ) -> Result<Vec<Chunk>, String> {
-    let chunks = chunks_of(part, pieces)?;
+    let chunks = chunks_of_part(part, pieces)?;
     let others = || workload.task_ids().filter(|task| !tasks.contains(task));
     for &task in tasks {
         for &id in &workload.task(task).writes {
             let is_read_on = others().any(|other| workload.task(other).reads.contains(&id));
-            let overlaps = |chunk: &Chunk| chunk.room[id.0] != chunk.owns[id.0];
+            let overlaps = |chunk: &Chunk| chunk.room[id] != chunk.owns[id];
             if is_read_on && (workload.is_reduced(id) || chunks.iter().any(overlaps)) {
                 let name = &workload.buffer(id).name;
                 return Err(format!("`{name}` is read whole, but its chunks overlap"));

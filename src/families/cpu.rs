@@ -78,7 +78,7 @@ fn fetch(
             }
             _ => continue,
         };
-        builder.cross(crossing, id, &chunk.needs[id.0]);
+        builder.cross(crossing, id, &chunk.needs[id]);
     }
     builder.synchronize(stream);
 }

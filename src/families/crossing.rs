@@ -99,7 +99,7 @@ impl Builder<'_> {
             // What all batches share stays once it is there.
             let is_there = chunk.batch > 0 && self.workload.buffer(id).shared;
             if here.allocation != home.allocation && !is_there {
-                self.cross(Crossing::inward(stream, home, here), id, &chunk.needs[id.0]);
+                self.cross(Crossing::inward(stream, home, here), id, &chunk.needs[id]);
             }
         }
     }
@@ -111,7 +111,7 @@ impl Builder<'_> {
             let target = to.target(self, chunk, id).unwrap_or(home);
             let here = self.location(slot, chunk, id);
             if here.allocation != target.allocation {
-                self.cross(Crossing::outward(stream, here, target), id, &chunk.owns[id.0]);
+                self.cross(Crossing::outward(stream, here, target), id, &chunk.owns[id]);
             }
         }
     }

@@ -85,7 +85,7 @@ impl Definition for Hybrid {
                 on_cpu::compute(builder, &slot, chunk, &tasks, &ashore.partials)?;
                 for &id in &wide {
                     let (from, to) = (builder.location(&slot, chunk, id), builder.home(chunk, id));
-                    let range = &chunk.owns[id.0];
+                    let range = &chunk.owns[id];
                     let (from, to) = (from.slice(range), to.expect("on the host").slice(range));
                     builder.issue(carry(workload.buffer(id).element_type, from, to));
                 }
@@ -113,7 +113,6 @@ impl Definition for Hybrid {
 /// Results of which a chunk computes more than its own part, for its own use. At home, that would
 /// overwrite what other chunks compute.
 fn too_wide_for_home(builder: &Builder<'_>, chunks: &[Chunk]) -> Vec<BufferId> {
-    let is_wide =
-        |&BufferId(id): &BufferId| chunks.iter().any(|chunk| chunk.room[id] != chunk.owns[id]);
+    let is_wide = |&id: &BufferId| chunks.iter().any(|chunk| chunk.room[id] != chunk.owns[id]);
     builder.copied_out().into_iter().filter(is_wide).collect()
 }

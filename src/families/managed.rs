@@ -62,7 +62,7 @@ impl Definition for Managed {
         let there = |builder: &Builder<'_>, chunk: &Chunk, id: BufferId| {
             let here = builder.location(&slot, chunk, id);
             let home = builder.home(chunk, id).expect("the host is its home");
-            let parts = workload.crossing(id, &chunk.needs[id.0]).into_iter();
+            let parts = workload.crossing(id, &chunk.needs[id]).into_iter();
             parts.map(move |part| [home, here].map(|one| one.slice(&part.span())))
         };
         let others = goes.iter().filter(|id| !comes.contains(id));

@@ -24,6 +24,7 @@ mod multi_gpu;
 mod on_cpu;
 mod packed;
 mod partials;
+mod ranges;
 mod resident;
 mod round_trip;
 mod shared;

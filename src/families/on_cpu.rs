@@ -40,8 +40,8 @@ impl OnCpu {
         for id in workload.buffer_ids() {
             let buffer = workload.buffer(id);
             let is_cut = |chunk: &Chunk| {
-                let [needs, room] = [&chunk.needs, &chunk.room].map(|all| &all[id.0]);
-                [needs, room].into_iter().any(|range| *range != chunk.owns[id.0])
+                let [needs, room] = [&chunk.needs, &chunk.room].map(|all| &all[id]);
+                [needs, room].into_iter().any(|range| *range != chunk.owns[id])
             };
             let writer = workload.writer_of(id).map(|task| workload.task(task));
             let is_meant = writer.is_some_and(|task| task.on_cpu || workload.goes_to_cpu(id));
@@ -87,7 +87,7 @@ pub(super) fn compute(
         for mut step in builder.steps(slot, chunk, task)? {
             let part = Partials::target(partials, chunk, id);
             if let (Step::Library(step), Some(part)) = (&mut step, part) {
-                step.output = part.slice(&chunk.owns[id.0]);
+                step.output = part.slice(&chunk.owns[id]);
             }
             builder.compute(step);
         }

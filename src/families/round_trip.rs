@@ -43,8 +43,8 @@ impl Definition for RoundTrip {
         let ashore = builder.equipped_for(ashore, &room, |task| task.on_cpu);
         // What goes between tasks goes whole.
         let parts = |chunk: &Chunk, id: BufferId, is_between_tasks: bool| match is_between_tasks {
-            true => vec![chunk.needs[id.0].clone().into()],
-            false => workload.crossing(id, &chunk.needs[id.0]),
+            true => vec![chunk.needs[id].clone().into()],
+            false => workload.crossing(id, &chunk.needs[id]),
         };
         for chunk in &chunks {
             for (index, task) in workload.tasks.iter().enumerate() {

@@ -232,9 +232,9 @@ impl Pipeline {
         for chunk in all {
             let first = shared.iter().filter(|id| comes_with(workload, chunk, **id));
             let first = first.map(|id| bytes(id, &(0..workload.buffer(*id).elements)));
-            let cut = comes.iter().map(|id| bytes(id, &chunk.needs[id.0]));
+            let cut = comes.iter().map(|id| bytes(id, &chunk.needs[*id]));
             lengths[0].extend(first.chain(cut));
-            lengths[1].extend(goes.iter().map(|id| bytes(id, &chunk.owns[id.0])));
+            lengths[1].extend(goes.iter().map(|id| bytes(id, &chunk.owns[*id])));
         }
         let pieces = |all: &Vec<u64>| all.iter().map(|length| length.div_ceil(piece.get())).sum();
         let pieces: [u64; 2] = lengths.each_ref().map(pieces);
@@ -282,7 +282,7 @@ impl Pipeline {
         let whole = |id: BufferId| 0..builder.workload.buffer(id).elements;
         let first = self.shared.iter().filter(|id| comes_with(builder.workload, chunk, **id));
         let first = first.map(|&id| (id, whole(id)));
-        let cut = self.comes.iter().map(|&id| (id, chunk.needs[id.0].clone()));
+        let cut = self.comes.iter().map(|&id| (id, chunk.needs[id].clone()));
         let mut last = None;
         for (id, range) in first.chain(cut).collect::<Vec<_>>() {
             let home = builder.home(chunk, id).expect("the host is its home");
@@ -323,7 +323,7 @@ impl Pipeline {
             let home = ashore.target(builder, chunk, id).unwrap_or(home);
             let there = builder.location(slot, chunk, id);
             let outgoing = |piece| Outgoing { there, home, piece };
-            for part in builder.workload.crossing(id, &chunk.owns[id.0]) {
+            for part in builder.workload.crossing(id, &chunk.owns[id]) {
                 let all = pieces(part.span(), self.piece, there.size);
                 self.waiting.extend(all.map(outgoing));
             }

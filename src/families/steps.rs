@@ -82,7 +82,7 @@ impl Builder<'_> {
         let at = self.program.kernels.iter().position(|known| known.name == kernel.name);
         let length = self.workload.buffer(task.output()).elements;
         // The step computes elements of its halo, too, though nothing uses them.
-        let along = widened(&chunk.needs[task.output().0], task.halo(), length);
+        let along = widened(&chunk.needs[task.output()], task.halo(), length);
         let read = |(input, location): (usize, &Location)| {
             let whole = task.kernel.whole(input);
             location.slice(&whole.map_or_else(|| along.clone(), |length| 0..length))
@@ -152,9 +152,9 @@ impl Builder<'_> {
     ) -> (Range<u64>, Range<u64>) {
         let length = self.workload.buffer(task.output()).elements;
         match kernel.shape() {
-            Shape::Reduction => (chunk.owns[task.reads[0].0].clone(), 0..kernel.results(arguments)),
+            Shape::Reduction => (chunk.owns[task.reads[0]].clone(), 0..kernel.results(arguments)),
             Shape::Map => {
-                let writes = iteration_range(task, index, &chunk.needs[task.output().0], length);
+                let writes = iteration_range(task, index, &chunk.needs[task.output()], length);
                 (widened(&writes, kernel.halo(arguments), length), writes)
             }
         }

@@ -8,6 +8,7 @@ use super::operands::{AllocationId, CopyBy, MemoryChange, Route, Sides, Slice, T
 use super::value::Program;
 use crate::machine::{Direction, Residence, StreamId};
 use crate::units::Bytes;
+use std::slice::Iter;
 
 /// A use of some bytes by a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,12 +77,40 @@ impl Call {
     }
 }
 
+/// The uses of bytes by a call: first what it reads, then what it writes.
+///
+/// Each walk through a program goes through all of them, so this is a plain list rather than a
+/// chain of adapters, which the compiler does not inline.
+pub struct Accesses<'c> {
+    by: User,
+    reads: Iter<'c, Slice>,
+    writes: Iter<'c, Slice>,
+    /// Calls without a kernel touch two ranges at most.
+    others: [Option<(Touched, AccessKind)>; 2],
+}
+
+impl Iterator for Accesses<'_> {
+    type Item = Access;
+
+    #[inline]
+    fn next(&mut self) -> Option<Access> {
+        let by = self.by;
+        if let Some(&slice) = self.reads.next() {
+            return Some(Access { touched: slice.into(), kind: AccessKind::Reads, by });
+        }
+        if let Some(&slice) = self.writes.next() {
+            return Some(Access { touched: slice.into(), kind: AccessKind::Writes, by });
+        }
+        let [first, second] = &mut self.others;
+        let (touched, kind) = first.take().or_else(|| second.take())?;
+        Some(Access { touched, kind, by })
+    }
+}
+
 impl Program {
     /// What a call touches: first what it reads, then what it writes.
-    pub fn accesses<'c>(&self, call: &'c Call) -> impl Iterator<Item = Access> + use<'c> {
-        let by = call.user();
+    pub fn accesses<'c>(&self, call: &'c Call) -> Accesses<'c> {
         let (mut reads, mut writes): (&[Slice], &[Slice]) = (&[], &[]);
-        // Hot: calls without a kernel touch two ranges at most, which need no list.
         let others = if let Some(step) = call.step() {
             (reads, writes) = (step.reads(), step.writes());
             [step.workspace().map(|slice| (Touched::from(*slice), AccessKind::Scratch)), None]
@@ -96,12 +125,6 @@ impl Program {
             let from = from.map(|slice| (Touched::side(*slice, rows, 0), reads));
             [from, to.map(|slice| (Touched::side(*slice, rows, 1), AccessKind::Writes))]
         };
-        let of_step = |slices: &'c [Slice], kind| {
-            slices.iter().map(move |slice| (Touched::from(*slice), kind))
-        };
-        of_step(reads, AccessKind::Reads)
-            .chain(of_step(writes, AccessKind::Writes))
-            .chain(others.into_iter().flatten())
-            .map(move |(touched, kind)| Access { touched, kind, by })
+        Accesses { by: call.user(), reads: reads.iter(), writes: writes.iter(), others }
     }
 }

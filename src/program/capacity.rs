@@ -99,7 +99,7 @@ impl Program {
             if !is_on_host || matches!(access.kind, AccessKind::Changes(_) | AccessKind::Scratch) {
                 return;
             }
-            let [from, to] = [slice.offset, slice.end()].map(Bytes::get);
+            let (from, to) = (slice.offset.get(), slice.end().get());
             let ranges = &mut used[slice.allocation.0];
             // Most calls go on where the one before ended, or begin anew.
             match ranges.last_mut() {

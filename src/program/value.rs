@@ -1,7 +1,9 @@
 //! The program itself: memory, streams, events and calls.
 
 use super::call::Call;
-use super::operands::{Allocation, AllocationId, Place, Slice, StreamTraits, ThreadId};
+use super::operands::{
+    Allocation, AllocationId, MemoryChange, Place, Slice, StreamTraits, ThreadId,
+};
 use crate::files;
 use crate::kernels::OwnKernel;
 use crate::machine::{DeviceId, HostMemory, StreamId};
@@ -112,9 +114,14 @@ impl Program {
     pub fn pins(&self) -> bool {
         let registers = self.calls().any(|call| call.pinned().is_some());
         let is_combined = |one: &Allocation| one.place == Place::Host(HostMemory::WriteCombined);
-        let is_taken = |id: usize| self.setup.contains(&Call::allocate(AllocationId(id)));
-        let takes = self.allocations.iter().enumerate().any(|(id, one)| {
-            let is_own = one.holds.is_none() || is_taken(id);
+        let mut is_taken = vec![false; self.allocations.len()];
+        for call in &self.setup {
+            if let Some((allocation, MemoryChange::Allocate)) = call.memory_change() {
+                is_taken[allocation.0] = true;
+            }
+        }
+        let takes = self.allocations.iter().zip(is_taken).any(|(one, is_taken)| {
+            let is_own = one.holds.is_none() || is_taken;
             one.place.is_pinned() && (is_own || (is_combined(one) && !one.place.is_managed()))
         });
         registers || takes

@@ -148,7 +148,7 @@ impl Items<'_> {
             self.joined.insert((id.0, batch), self.blocks.len() - 1);
             self.blocks.len() - 1
         });
-        let piece = self.chunks[chunk].owns[id.0].clone();
+        let piece = self.chunks[chunk].owns[id].clone();
         self.item((id, chunk), (id.0, chunk), piece, Some(block))
     }
 
@@ -179,7 +179,7 @@ impl Items<'_> {
             let all = 0..self.workload.buffer(id).elements;
             return self.item((id, chunk), (id.0, self.chunks.len() + batch as usize), all, None);
         }
-        let window = self.chunks[chunk].room[id.0].clone();
+        let window = self.chunks[chunk].room[id].clone();
         self.item((id, chunk), (id.0, chunk), window, None)
     }
 
@@ -211,8 +211,8 @@ impl Items<'_> {
             chunk,
             block,
             in_block,
-            needs: within(&needs[id.0]),
-            goes_home: goes.then(|| within(&owns[id.0])),
+            needs: within(&needs[id]),
+            goes_home: goes.then(|| within(&owns[id])),
             is_input: self.workload.is_input(id),
             home: buffer.home,
             writer: None,
