@@ -35,7 +35,8 @@ pub fn build(workload: &Workload, strategy: Strategy) -> Result<Program, Refusal
 pub(crate) fn draft(workload: &Workload, strategy: Strategy) -> Result<Program, Refusal> {
     let refuse = |reason| Refusal { strategy, reason, is_too_large: false };
     check_memory_kind(workload, strategy).map_err(refuse)?;
-    let builder = Builder::new(workload, strategy);
+    let own = if strategy.is_on_cpu() { workload.on_own_cpu() } else { None };
+    let builder = Builder::new(own.as_ref().unwrap_or(workload), strategy);
     let program = strategy.family.build(builder);
     let program = program.and_then(|one| if strategy.graph { captured(one) } else { Ok(one) });
     let program = program.map_err(refuse)?;

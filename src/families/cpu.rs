@@ -39,10 +39,13 @@ impl Definition for Cpu {
     }
 
     fn in_words(&self, workload: &Workload) -> Vec<String> {
-        let mut words = vec![
+        let own = "Your own CPU code does all tasks, as the scenario's `cpu` says.";
+        let mut words = vec![if workload.own_cpu.is_some() {
+            own
+        } else {
             "The CPU runs the tasks one after another, each on all threads or, if it is small, on \
-             one.",
-        ];
+             one."
+        }];
         if workload.buffers.iter().any(|buffer| buffer.home == Home::Device) {
             words.push(
                 "Inputs on the GPU are copied to the host first, and results that belong on the \

@@ -4,7 +4,7 @@ use super::{
     AboveLeast, AssessedPlan, Certainty, Comparison, InBrief, MissingTime, Sizes, Threshold,
     Verdict, WhatIf,
 };
-use crate::scenario::Workload;
+use crate::scenario::{CpuCode, Workload};
 use crate::search::{BreakEven, Ranked, Ranking, Shortage, Simplicity, on_request};
 use crate::timeline::Lane;
 use crate::units::{Bytes, Span};
@@ -52,10 +52,9 @@ pub struct Assessment {
     /// simpler plans, and for programs of the scenario.
     #[serde(default)]
     pub simpler_on_gpu: Vec<Comparison>,
-    /// Whether the scenario states the CPU time of every task, so that the CPU in the profile does
-    /// not matter.
-    #[serde(default)]
-    pub cpu_is_stated: bool,
+    /// Whose code does the tasks on the CPU. If the scenario states the CPU's times, the CPU in the
+    /// profile does not matter. `null` if there are no tasks.
+    pub cpu_code: Option<CpuCode>,
     /// Time that a run of the CPU plan spends on copies from and to the device, for buffers whose
     /// home is the device. `null` if it copies nothing, or if the CPU plan is a program of the
     /// scenario.
@@ -154,7 +153,7 @@ impl Assessment {
             without_pinning: Comparison::without_pinning(ranking),
             gpu_alone: Comparison::with_gpu_alone(ranking),
             simpler_on_gpu: Comparison::with_simpler_plans(ranking),
-            cpu_is_stated: workload.states_cpu(),
+            cpu_code: workload.cpu_code(),
             cpu_copies_ns: ranking.best_on_cpu().and_then(copies_of),
             plans,
             untried: None,

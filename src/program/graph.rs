@@ -100,7 +100,7 @@ impl Program {
 
     /// The number of queues that [`Program::lanes`] counts: streams and branches of graphs.
     pub fn lane_count(&self) -> usize {
-        self.streams.len() * if self.graphs().next().is_some() { 2 } else { 1 }
+        self.streams.len() * if self.has_graphs() { 2 } else { 1 }
     }
 }
 

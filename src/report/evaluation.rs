@@ -15,6 +15,7 @@ use super::words::{folded, if_known, joined, percent, plural, wrapped};
 use crate::findings::{AssessedPlan, Assessment, Comparison};
 use crate::machine::Side;
 use crate::profile::Profile;
+use crate::scenario::CpuCode;
 use crate::simulate::Draws;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
@@ -208,7 +209,7 @@ impl Evaluation {
     /// asks has another host, too.
     fn whose_cpu(&self, one: &Assessment, width: Option<usize>) -> String {
         let origin = &self.profile;
-        if !origin.by_data_sheet || one.cpu_is_stated {
+        if !origin.by_data_sheet || one.cpu_code == Some(CpuCode::Stated) {
             return String::new();
         }
         let cpu = origin.cpu.as_deref().unwrap_or("CPU");
@@ -234,7 +235,22 @@ impl Evaluation {
             _ => "More".to_owned(),
         };
         let (gpu, held) = (&origin.gpu, self.how_ranges_did());
-        format!("\n{gpu}{day}{left_out}. {held}. {rest}: `--details`.\n")
+        let cpu = self.whose_code();
+        format!("\n{gpu}{day}{left_out}. {cpu}{held}. {rest}: `--details`.\n")
+    }
+
+    /// Whose code the CPU runs in the plans that the GPU is compared with.
+    fn whose_code(&self) -> &'static str {
+        let has_cpu_plan = |one: &&Assessment| one.plans.iter().any(|plan| plan.side == Side::Cpu);
+        let codes = self.scenarios.iter().filter(has_cpu_plan).filter_map(|one| one.cpu_code);
+        let codes: BTreeSet<CpuCode> = codes.collect();
+        match (codes.first(), codes.len()) {
+            (None, _) => "",
+            (Some(CpuCode::Hallway), 1) => "The CPU runs hallway's own code. ",
+            (Some(CpuCode::Yours), 1) => "The CPU runs your own code. ",
+            (Some(CpuCode::Stated), 1) => "The CPU's times are as you stated them. ",
+            _ => "The CPU runs hallway's own code for some tasks, and yours for others. ",
+        }
     }
 
     /// What the answers rest on.

@@ -14,7 +14,7 @@ use super::{Buffer, Home, Limits, Needed, PlanChoice, Task, Workload, graph};
 use crate::files::{self, Fault, LONGEST_NAME, Spanned, name_problem, one_of};
 use crate::kernels::OwnCost;
 use crate::machine::{HostMemory, MOST_CPU_THREADS};
-use crate::program::spelled::{DeclaredKernel, NamedBuffer, RawProgram, expand};
+use crate::program::spelled::{DeclaredKernel, NamedBuffer, RawCpu, RawProgram, expand};
 use crate::program::{Call, Place, Program};
 use crate::units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -94,6 +94,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     unique_names("kernel", raw.kernels.iter().map(|kernel| &kernel.name), faults);
     let kernels = raw.kernels.iter().map(|raw| DeclaredKernel::new(raw, folder).map(Arc::new));
     let kernels = faults.keep_all(kernels);
+    let own_cpu = faults.keep(raw.cpu.as_ref().map(own_cpu).transpose());
     for program in &raw.programs {
         if let Some(result) = &program.result {
             faults.keep(name(result));
@@ -124,6 +125,11 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
                     `[[program]]` with `name` and `calls`";
         faults.note(Fault::new(message, raw.name.span(), "computes nothing", help));
     }
+    if let (Some(stray), true) = (&raw.cpu, tasks.is_empty()) {
+        let message = format!("the scenario `{}` has `cpu` but no tasks", raw.name);
+        let help = "remove `cpu`, or add the tasks that your CPU code does";
+        faults.note(Fault::new(message, stray.span(), "no effect", help));
+    }
     graph::check_flow(&raw, &buffers, &tasks, &programs, faults);
     if !faults.is_empty() {
         return None;
@@ -136,6 +142,7 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
         plans,
         process: process?,
         programs,
+        own_cpu: own_cpu?,
         results: results(&raw),
         part: None,
         name: raw.name.get_ref().clone(),
@@ -147,6 +154,10 @@ fn check(reading: Reading, folder: &Path, faults: &mut Faults) -> Option<Workloa
     };
     faults.keep(calls(&raw, &workload))?;
     faults.keep(check_length(&raw, &workload)).map(|()| workload)
+}
+
+fn own_cpu(raw: &Spanned<RawCpu>) -> Result<Arc<DeclaredKernel>, Fault> {
+    DeclaredKernel::of_scenario(raw).map(Arc::new)
 }
 
 /// A buffer as programs see it.

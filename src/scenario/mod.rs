@@ -34,7 +34,7 @@ pub use source::Source;
 pub use task_kernel::{OwnWork, TaskKernel};
 pub use tasks::{Task, TaskId, Tasks};
 pub use templates::Template;
-pub use words::{FamilyName, PlanMemory};
+pub use words::{CpuCode, FamilyName, PlanMemory};
 pub use workload::{Buffer, Home, Limits, PlanChoice, Workload};
 
 /// The JSON Schema of scenarios, for editors. A test holds it to the types that read them.

@@ -9,7 +9,7 @@ use crate::files::{Fault, Spanned, written_in_several_ways};
 #[cfg(feature = "schema")]
 use crate::machine::MOST_CPU_THREADS;
 use crate::program::ProcessState;
-use crate::program::spelled::{RawKernel, RawProgram};
+use crate::program::spelled::{RawCpu, RawKernel, RawProgram};
 use crate::units::ElementType;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
@@ -71,6 +71,10 @@ pub(super) struct RawScenario {
     /// Your own kernels, for tasks and programs: one `[[kernel]]` table for each.
     #[serde(default, rename = "kernel")]
     pub kernels: Vec<RawKernel>,
+    /// Your own CPU code for all tasks of one batch. The `cpu` plan then takes this time. In
+    /// `points`, `roofline`, `stated` and a command's `{elements}`, the number of elements is that
+    /// of the largest buffer. Default: hallway's own code, on all threads.
+    pub cpu: Option<Spanned<RawCpu>>,
     /// Limits on the machine resources that plans may use. Default: none.
     #[serde(default)]
     pub limits: RawLimits,

@@ -1,6 +1,8 @@
-//! Words that `[plans]` of a scenario chooses from: the only tables of them.
+//! Words that `[plans]` of a scenario chooses from: the only tables of them; and whose code the CPU
+//! runs.
 
 use crate::units::words;
+use serde::{Deserialize, Serialize};
 
 words! {
     /// A family of plans, as `families` names it.
@@ -35,4 +37,19 @@ words! {
         /// Inputs in write-combined memory, results in pinned memory.
         WriteCombined = "write-combined",
     }
+}
+
+/// Whose code does the scenario's tasks on the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuCode {
+    /// hallway's own, on all threads.
+    Hallway,
+    /// The user's own, which was timed or is still to be timed.
+    Yours,
+    /// The user's own, by times that the scenario states.
+    Stated,
+    /// One of these for some tasks, and another for others.
+    Mixed,
 }

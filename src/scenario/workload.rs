@@ -2,14 +2,17 @@
 
 use super::needed::Needed;
 use super::tasks::{Task, TaskId, Tasks};
-use super::words::{FamilyName, PlanMemory};
+use super::words::{CpuCode, FamilyName, PlanMemory};
+use super::{OwnWork, TaskKernel};
 use crate::kernels::{CpuSide, GpuSide, Kernel, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
+use crate::program::spelled::DeclaredKernel;
 use crate::program::{BufferId, Process, Program};
 use crate::units::{Bytes, ElementType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A computation: buffers, tasks, how often they run, and limits for plans.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +27,8 @@ pub struct Workload {
     pub tasks: Tasks,
     /// Programs over the buffers that the scenario spells out, call by call.
     pub programs: Vec<Program>,
+    /// The user's own CPU code for all tasks of a batch, where the scenario tells of it.
+    pub own_cpu: Option<Arc<DeclaredKernel>>,
     /// By a program's name, the result that the scenario says it leaves.
     pub results: BTreeMap<String, String>,
     /// Which of the scenario's contests it is, if there are several.
@@ -159,13 +164,46 @@ impl Workload {
         self.programs.contains(program)
     }
 
-    /// Whether it states the CPU's time of every task.
-    pub fn states_cpu(&self) -> bool {
-        let is_stated = |task: &Task| {
-            let own = task.kernel.own_work();
-            own.is_some_and(|work| matches!(work.declared.kernel.cpu, CpuSide::Cost(_)))
+    /// The workload as the user's own CPU code does it, if there is such code: one task does
+    /// everything.
+    pub fn on_own_cpu(&self) -> Option<Self> {
+        let declared = self.own_cpu.clone()?;
+        let is_result = |id: &BufferId| self.buffer(*id).home != Home::Scratch;
+        let reads: Vec<BufferId> = self.buffer_ids().filter(|&id| self.is_input(id)).collect();
+        let writes = self.buffer_ids().filter(|&id| self.is_output(id)).filter(is_result);
+        let whole = reads.iter().map(|&id| Some(self.buffer(id).elements)).collect();
+        let elements = self.buffers.iter().map(|buffer| buffer.elements).max();
+        let work = OwnWork { declared, numbers: BTreeMap::new(), elements, whole };
+        let task = Task {
+            name: work.declared.kernel.name.clone(),
+            kernel: TaskKernel::Own(work),
+            writes: writes.collect(),
+            reads,
+            after: Vec::new(),
+            iterations: 1,
+            splittable: false,
+            on_cpu: false,
         };
-        !self.tasks.is_empty() && self.tasks.iter().all(is_stated)
+        Some(Self { tasks: vec![task].into(), own_cpu: None, ..self.clone() })
+    }
+
+    /// Whose code does the tasks on the CPU, if there are any.
+    pub fn cpu_code(&self) -> Option<CpuCode> {
+        let of = |kernel: &DeclaredKernel| match kernel.kernel.cpu {
+            CpuSide::Cost(_) => CpuCode::Stated,
+            CpuSide::Command(_) | CpuSide::Unknown => CpuCode::Yours,
+        };
+        let of_task = |task: &Task| {
+            task.kernel.own_work().map_or(CpuCode::Hallway, |work| of(&work.declared))
+        };
+        let of_tasks: BTreeSet<CpuCode> = match &self.own_cpu {
+            Some(own) => [of(own)].into(),
+            None => self.tasks.iter().map(of_task).collect(),
+        };
+        match of_tasks.len() {
+            0 | 1 => of_tasks.first().copied(),
+            _ => Some(CpuCode::Mixed),
+        }
     }
 
     /// The kernels whose time on the GPU is stated and whose `grid` is not, in alphabetical order.

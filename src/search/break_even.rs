@@ -7,7 +7,6 @@ use super::turns::{Lead, Scale, Wins, wins};
 use crate::profile::Profile;
 use crate::scenario::Workload;
 use crate::simulate::{DRAWS, Draws, Tally};
-use rayon::prelude::*;
 use std::ops::RangeInclusive;
 
 /// At which sizes which side wins, with the plans that [`candidates_over`](super::candidates_over)
@@ -34,7 +33,7 @@ const TRIED: RangeInclusive<u32> = 8..=28;
 
 /// About how many calls the plans of all sizes may have together: where they would have more, fewer
 /// powers are tried, and turns are found less exactly.
-const MOST_CALLS: u64 = 5_000_000;
+const MOST_CALLS: u64 = 1_000_000;
 /// At most so many powers lie from one that is tried to the next.
 const WIDEST: u64 = 5;
 
@@ -72,7 +71,7 @@ pub fn break_even_counted(
         done,
     };
     let contest = Contest::new(&sweep);
-    let leads: Vec<Lead> = sweep.values.par_iter().map(|&size| contest.lead(size)).collect();
+    let leads = contest.leads();
     let fit = leads.iter().take_while(|lead| **lead != Lead::NoPlan).count();
     let (values, leads) = (&sweep.values[..fit], &leads[..fit]);
     // About the size from which on a lead is the wanted one.

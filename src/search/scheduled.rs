@@ -11,6 +11,8 @@ const BUDGET: u64 = 100_000;
 /// Batches are cut into fewer pieces where tasks times pieces would be more, and not scheduled
 /// unasked where there are more of them whole: a schedule of so many is not made better in time.
 const MOST_NODES: u64 = 4096;
+/// The same for a quick look.
+const MOST_NODES_OF_A_LOOK: u64 = 1024;
 
 /// How tasks are scheduled.
 pub(super) enum How {
@@ -31,7 +33,11 @@ impl How {
             Self::Thoroughly => (all, BUDGET),
             Self::Quickly => {
                 let typical = typical_of(&chunk_counts(workload));
-                let most = all.into_iter().filter(|&one| one <= typical).max();
+                let nodes = workload.tasks.len() as u64 * workload.batches;
+                let is_quick = |&one: &u64| {
+                    one <= typical && one.saturating_mul(nodes) <= MOST_NODES_OF_A_LOOK
+                };
+                let most = all.into_iter().filter(is_quick).max();
                 (vec![most.unwrap_or(1)], 0)
             }
             Self::CutInto(chunks) => (chunks, if shares_with_cpu(workload) { BUDGET } else { 0 }),

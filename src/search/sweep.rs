@@ -40,7 +40,7 @@ pub enum Compared {
 
 /// A range near a turn of a quick search comes from fewer draws, if not less than the second
 /// number, where these many calls are not enough; on a coarse scale, if not less than the third.
-const DRAWN_FREELY: usize = 250_000;
+const DRAWN_FREELY: usize = 60_000;
 const FEW: usize = 20;
 const VERY_FEW: usize = 6;
 
@@ -171,20 +171,39 @@ impl<'a> Contest<'a> {
     }
 
     /// The strategies that may win at the values to try on both sides of this one, if it is none
-    /// of those and passes are compared. Between the two, they are near the best.
+    /// of those and passes are compared. Between the two, they are near the best. On a coarse
+    /// scale, most values to try are such a value between others, too.
     fn between(&self, value: f64) -> Option<BTreeSet<Strategy>> {
         let values = &self.of.values;
         if self.of.compared == Compared::Programs {
             return None;
         }
         let after = values.partition_point(|&other| other < value);
-        if values.get(after) == Some(&value) {
+        if values.get(after) == Some(&value) && self.is_searched(after) {
             let known = self.near.lock().unwrap_or_else(PoisonError::into_inner);
             return known.get(&value.to_bits()).map(|near| near.iter().copied().collect());
         }
-        let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
-        let near = near.filter_map(|place| values.get(place)).map(|&value| self.near(value));
+        let is_searched = |place: &usize| self.is_searched(*place);
+        let below = (0..after).rev().find(is_searched);
+        let near = below.into_iter().chain((after..values.len()).find(is_searched));
+        let near = near.map(|place| self.near(values[place]));
         Some(near.flat_map(|found| found.iter().copied().collect::<Vec<_>>()).collect())
+    }
+
+    /// Whether all strategies are tried at one of the values to try, by its place.
+    fn is_searched(&self, place: usize) -> bool {
+        !self.of.scale.is_coarse || place.is_multiple_of(2) || place + 1 == self.of.values.len()
+    }
+
+    /// Who leads at each of the values to try.
+    pub fn leads(&self) -> Vec<Lead> {
+        let values = &self.of.values;
+        // The others need what is found there.
+        let searched = (0..values.len()).into_par_iter().filter(|&place| self.is_searched(place));
+        searched.for_each(|place| {
+            self.lead(values[place]);
+        });
+        values.par_iter().map(|&value| self.lead(value)).collect()
     }
 
     /// The strategies that may win near a value to try.

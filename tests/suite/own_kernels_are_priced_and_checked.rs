@@ -4,6 +4,7 @@
 mod in_tasks;
 mod library_sizes;
 mod measured;
+mod of_the_scenario;
 mod shipped;
 mod verdicts;
 

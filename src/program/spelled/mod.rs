@@ -23,6 +23,6 @@ mod write;
 pub use expand::{RawProgram, expand};
 pub use names::Names;
 pub use own::{DeclaredKernel, Launched};
-pub use raw_kernel::RawKernel;
+pub use raw_kernel::{RawCpu, RawKernel};
 pub use scope::NamedBuffer;
 pub use write::{write, write_kernels};

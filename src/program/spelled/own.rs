@@ -4,7 +4,7 @@ use super::code::code;
 use super::cost::{cost, cpu, elementwise};
 use super::expression::{Indices, Part, evaluate_rule, names};
 use super::names::{number, text};
-use super::raw_kernel::{MOST_ELEMENTS, RawKernel};
+use super::raw_kernel::{MOST_ELEMENTS, RawCpu, RawKernel};
 use super::values::{Number, RawParameter};
 use crate::files::{Fault, Spanned, unknown};
 use crate::kernels::{CpuSide, Geometry, GpuSide, Kernel, OwnKernel, Parameter};
@@ -12,6 +12,13 @@ use crate::program::{OwnStep, Slice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// What messages and time lines call the CPU code of a whole scenario.
+const CPU_CODE: &str = "your CPU code";
+
+fn of_kernel(name: &str) -> String {
+    format!("kernel `{name}`")
+}
 
 /// A kernel of a `[[kernel]]` table.
 #[derive(Debug, Clone)]
@@ -50,9 +57,10 @@ impl DeclaredKernel {
             let message = format!("the library already has a kernel named `{name}`");
             return Err(Fault::new(message, raw.name.span(), "taken", "choose another name"));
         }
-        let known = cost(&name, raw.points.as_ref(), raw.roofline.as_ref(), raw.stated.as_ref())?;
+        let of = of_kernel(&name);
+        let known = cost(&of, raw.points.as_ref(), raw.roofline.as_ref(), raw.stated.as_ref())?;
         let (code, files) = code(raw, folder)?.unzip();
-        let cpu = raw.cpu.as_ref().map_or(Ok(CpuSide::Unknown), |raw| cpu(&name, raw))?;
+        let cpu = raw.cpu.as_ref().map_or(Ok(CpuSide::Unknown), |raw| cpu(&of, raw))?;
         let gpu = match (code, known) {
             (Some(_), Some((_, place))) => {
                 let message = format!("kernel `{name}` has both code and a cost");
@@ -74,6 +82,18 @@ impl DeclaredKernel {
         let declared = Self { kernel, files, raw: raw.clone() };
         declared.check()?;
         Ok(declared)
+    }
+
+    /// The CPU code of a whole scenario, which its own `cpu` tells of.
+    ///
+    /// # Errors
+    /// The first mistake.
+    pub fn of_scenario(raw: &Spanned<RawCpu>) -> Result<Self, Fault> {
+        let cpu = cpu("the scenario", raw)?;
+        let raw = RawKernel::named(Spanned::new(raw.span(), CPU_CODE.to_owned()));
+        let (gpu, rule) = (GpuSide::Unknown, rule(&raw));
+        let kernel = OwnKernel { name: CPU_CODE.to_owned(), gpu, cpu, rule, elementwise: None };
+        Ok(Self { kernel, files: Vec::new(), raw })
     }
 
     /// Checks what does not depend on a launch.

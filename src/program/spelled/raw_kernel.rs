@@ -76,6 +76,33 @@ pub struct RawKernel {
     pub cpu: Option<Spanned<RawCpu>>,
 }
 
+impl RawKernel {
+    /// A kernel of which nothing is said.
+    pub fn named(name: Spanned<String>) -> Self {
+        Self {
+            name,
+            source: None,
+            ptx: None,
+            cubin: None,
+            entry: None,
+            include: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            parameters: Vec::new(),
+            block: None,
+            grid: None,
+            shared: None,
+            elements: None,
+            elementwise: None,
+            halo: None,
+            points: None,
+            roofline: None,
+            stated: None,
+            cpu: None,
+        }
+    }
+}
+
 pub type RawPoints = Vec<RawPoint>;
 
 /// A number of elements and a time. The pair of serde passes over a third value in silence.
