@@ -16,10 +16,10 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     use MemoryWork::{
         CombinedRead, CombinedReadTeam, CombinedWrite, CombinedWriteTeam, DeviceAllocate,
         DeviceFree, FirstCopy, FirstRead, FirstTouch, FirstTouchTeam, PageableAllocate,
-        PageableFree, PinnedAllocate, PinnedFree, Register, Renew, SecondCopy, SecondRead,
-        SecondTouch, SecondTouchTeam, Unregister,
+        PageableFree, PinnedAllocate, PinnedFree, Register, Renew, RenewTeam, SecondCopy,
+        SecondRead, SecondTouch, SecondTouchTeam, Unregister,
     };
-    let works: [&[MemoryWork]; 9] = [
+    let works: [&[MemoryWork]; 10] = [
         &[DeviceAllocate, DeviceFree],
         &[PinnedAllocate, PinnedFree],
         &[Register, Unregister],
@@ -28,6 +28,7 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
         &[FirstTouchTeam],
         &[SecondTouchTeam],
         &[Renew],
+        &[RenewTeam],
         &[PageableAllocate, PageableFree],
     ];
     // In KiB.
@@ -45,8 +46,13 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
         probes.extend(new_pages.iter().map(probe));
     }
     // Less than a page costs as much as a page.
-    for works in [[FirstTouch], [SecondTouch], [FirstTouchTeam], [SecondTouchTeam], [Renew]] {
-        probes.push(probe(&works, Bytes::kib(4), false));
+    let by_page = [FirstTouch, SecondTouch, FirstTouchTeam, SecondTouchTeam, Renew, RenewTeam];
+    for work in by_page {
+        probes.push(probe(&[work], Bytes::kib(4), false));
+    }
+    // Threads that fault in pages of one table of 2 MiB take turns.
+    for work in [FirstTouchTeam, SecondTouchTeam, Renew, RenewTeam] {
+        probes.push(probe(&[work], Bytes::mib(2), false));
     }
     for work in [CombinedRead, CombinedWrite, CombinedReadTeam, CombinedWriteTeam] {
         let some = [Bytes::kib(256), Bytes::mib(2)].into_iter().filter(|_| !sizes.is_quick);
@@ -113,9 +119,10 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
                 return self.copied_new(Direction::HostToDevice, bytes);
             }
             MemoryWork::ManagedAllocate => self.managed_anew(bytes)?,
-            MemoryWork::Renew => {
+            MemoryWork::Renew | MemoryWork::RenewTeam => {
+                let team = (work == MemoryWork::RenewTeam).then_some(self.team);
                 let mut pages = PageMemory::new(bytes)?;
-                pages.as_mut_slice().fill(1.0);
+                touch::<D>(pages.as_mut_slice(), team);
                 clocked::<D, _, _>(|| pages.renew())?
             }
         };
@@ -202,7 +209,7 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
 fn touch<D: AnyDevice>(values: &mut [f32], team: Option<&Team>) -> Span {
     let time = clocked::<D, _, _>(|| {
         match team {
-            Some(team) => team.fill_random(values, 1),
+            Some(team) => team.fill(values, 1.0),
             None => values.fill(1.0),
         }
         Ok::<_, std::convert::Infallible>(())

@@ -1,7 +1,7 @@
 //! What a pass copies and launches, whatever that costs on a machine.
 
 use crate::machine::{DeviceId, Direction};
-use crate::program::Program;
+use crate::program::{AccessKind, Call, Program, Threads};
 use crate::units::Bytes;
 
 pub(crate) struct Traffic {
@@ -14,6 +14,8 @@ pub(crate) struct Traffic {
     /// For each allocation, whether a copy to the device reads it, and whether one to the
     /// host writes it.
     pub copied: [Vec<bool>; 2],
+    /// For each allocation, whether all threads of the CPU write it together.
+    pub by_team: Vec<bool>,
     /// For each device, whether copies of one direction may overlap those of the other.
     pub both_ways: Vec<bool>,
     /// For each device, whether copies may overlap kernels.
@@ -37,8 +39,17 @@ impl Traffic {
         let both_ways = copies.into_iter().enumerate().map(meet).collect();
         let launches = launches.into_iter().enumerate();
         let launches = launches.map(|(device, any)| any && !is_alone(device)).collect();
+        let host_footprint = program.host_footprint();
+        let mut by_team = vec![false; program.allocations.len()];
+        let is_of_team = |call: &&Call| call.cpu_threads(host_footprint) == Some(Threads::All);
+        for call in program.body.iter().filter(is_of_team) {
+            for one in program.accesses(call).filter(|one| one.kind == AccessKind::Writes) {
+                by_team[one.allocation().0] = true;
+            }
+        }
         Self {
-            host_footprint: program.host_footprint(),
+            host_footprint,
+            by_team,
             copied_both_ways: program.copied_footprint(&Direction::BOTH),
             copied_out: program.copied_footprint(&[Direction::DeviceToHost]),
             copied: program.copied(),

@@ -16,6 +16,7 @@ pub(super) fn memory(estimator: &Estimator<'_>) -> MemoryCosts {
         first_copy: above(MemoryWork::FirstCopy, MemoryWork::SecondCopy),
         first_read: above(MemoryWork::FirstRead, MemoryWork::SecondRead),
         renew: curve(MemoryWork::Renew),
+        renew_team: curve(MemoryWork::RenewTeam),
         device_free: curve(MemoryWork::DeviceFree),
         pinned_free: curve(MemoryWork::PinnedFree),
         unregister: curve(MemoryWork::Unregister),

@@ -138,6 +138,13 @@ impl Team {
         self.pool.each_piece(values, blocks, EAGER, fill);
     }
 
+    /// Writes the same value everywhere, all threads a part each.
+    pub fn fill(&self, values: &mut [f32], value: f32) {
+        let multiple = CACHE_LINE / size_of::<f32>();
+        let parts = Cut { parts: self.threads(), multiple, before: 0 };
+        self.pool.each_piece(values, parts, EAGER, |_, piece| piece.fill(value));
+    }
+
     /// Copies bytes, all threads a part each.
     ///
     /// # Panics

@@ -24,8 +24,10 @@ pub struct MemoryCosts {
     pub first_copy: Option<Curve>,
     /// An H2D copy from fresh pages, beyond what one from written pages takes.
     pub first_read: Option<Curve>,
-    /// Giving pages back and mapping new ones.
+    /// Giving pages back that one thread has touched, and mapping new ones.
     pub renew: Option<Curve>,
+    /// The same with pages that all threads have touched. Profiles of early versions have none.
+    pub renew_team: Option<Curve>,
     pub device_free: Option<Curve>,
     pub pinned_free: Option<Curve>,
     pub unregister: Option<Curve>,
@@ -48,7 +50,7 @@ pub struct MemoryCosts {
 
 priced! {
     MemoryCosts {
-        Usual: renew, first_touch, first_touch_team, first_copy, first_read;
+        Usual: renew, renew_team, first_touch, first_touch_team, first_copy, first_read;
         OtherMemory: combined_read, combined_write, combined_read_team, combined_write_team,
             managed_allocate;
         SpelledOut: device_allocate, device_free, pinned_allocate, pinned_free, register,
@@ -129,7 +131,8 @@ impl Profile {
             MemoryWork::FirstTouchTeam => &memory.first_touch_team,
             MemoryWork::FirstCopy => &memory.first_copy,
             MemoryWork::FirstRead => &memory.first_read,
-            MemoryWork::Renew => &memory.renew,
+            MemoryWork::RenewTeam if memory.renew_team.is_some() => &memory.renew_team,
+            MemoryWork::Renew | MemoryWork::RenewTeam => &memory.renew,
             MemoryWork::ManagedAllocate => &memory.managed_allocate,
             MemoryWork::CombinedRead => &memory.combined_read,
             MemoryWork::CombinedWrite => &memory.combined_write,

@@ -43,6 +43,9 @@ named! {
         PageableAllocate = "pageable-allocate", "allocating pageable memory";
         /// Giving pageable memory back that was touched.
         PageableFree = "pageable-free", "freeing pageable memory";
+        /// All threads have just written to the pages: they may still have them in their lists of
+        /// translations, from which the system then has to take them.
+        RenewTeam = "renew-team", "allocating fresh memory that all threads used before";
     }
 }
 

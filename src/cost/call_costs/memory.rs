@@ -25,6 +25,7 @@ impl CallCosts<'_> {
             (MemoryChange::Free, Some(_)) => {
                 return Ok(CallCost::on_host(self.profile.call(TimedCall::FreeInStream)?));
             }
+            (MemoryChange::Renew, _) if self.traffic.by_team[id.0] => MemoryWork::RenewTeam,
             (MemoryChange::Renew, _) => MemoryWork::Renew,
             (MemoryChange::Pin, _) => MemoryWork::Register,
             (MemoryChange::Unpin, _) => MemoryWork::Unregister,
