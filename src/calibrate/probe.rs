@@ -212,7 +212,7 @@ impl Patience {
     /// and takes 75 seconds with what comes before and after them.
     pub const fn of_pass(&self) -> Duration {
         match self.extent {
-            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(33),
+            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(29),
             CalibrationExtent::Quick => Duration::from_secs(12),
         }
     }

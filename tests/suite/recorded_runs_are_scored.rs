@@ -68,3 +68,35 @@ fn predictions_hold_against_the_recorded_runs() {
 fn every_scenario_is_listed() {
     assert_eq!(scenarios(&[""]), SCENARIOS.map(|name| repository().join(name)));
 }
+
+/// By kind of plan, the median and the 95% quantile of the errors of random workloads, as they were
+/// when these runs were committed.
+const OF_RANDOM: [(&str, [f64; 2]); 5] = [
+    ("cpu", [0.080, 0.448]),
+    ("pageable", [0.041, 0.283]),
+    ("pinned", [0.033, 0.163]),
+    ("graph", [0.015, 0.127]),
+    ("all", [0.037, 0.280]),
+];
+/// How many times as large a median and a quantile may become, beyond half a point.
+const MARGINS: [f64; 2] = [1.1, 1.15];
+const ROUNDED: f64 = 0.005;
+
+/// The rules are not made on these runs, so a change that makes them worse is a mistake.
+#[test]
+fn random_workloads_are_predicted_no_worse_than_before() {
+    let profile = "calibration/others/random-h200";
+    let how = ["--recorded", "--profile", profile, "--format", "json"];
+    let how = ["verify", "--random", "500", "--seed", "6308"].iter().chain(&how);
+    let output = ran(repository(), how);
+    let out = String::from_utf8_lossy(&output.stdout);
+    let verification: Verification = serde_json::from_str(&out).expect("the JSON has its own form");
+    assert_eq!(verification.kinds.len(), OF_RANDOM.len());
+    for (of, (kind, before)) in verification.kinds.iter().zip(OF_RANDOM) {
+        assert_eq!(of.kind, kind);
+        let found = [of.errors.median, of.errors.p95];
+        for ((found, before), margin) in found.into_iter().zip(before).zip(MARGINS) {
+            assert!(found <= margin * before + ROUNDED, "{kind}: {found}, not {before}");
+        }
+    }
+}
