@@ -209,10 +209,10 @@ impl Patience {
     }
 
     /// How long a pass is to take, with its preparation and its trials: a full calibration has two,
-    /// and takes 75 seconds with what comes before and after them.
+    /// and takes 80 seconds with what comes before and after them.
     pub const fn of_pass(&self) -> Duration {
         match self.extent {
-            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(29),
+            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(33),
             CalibrationExtent::Quick => Duration::from_secs(12),
         }
     }

@@ -180,6 +180,7 @@ fn memory() -> MemoryCosts {
         first_copy: None,
         first_read: None,
         renew: Some(constant(20_000.0)),
+        renew_team: Some(constant(20_000.0)),
         device_free: Some(constant(15_000.0)),
         pinned_free: Some(per_element_of_bytes(80_000.0, 0.5)),
         unregister: Some(per_element_of_bytes(40_000.0, 0.5)),
