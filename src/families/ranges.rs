@@ -3,8 +3,8 @@
 use crate::program::BufferId;
 use std::ops::{Index, IndexMut, Range};
 
-/// A range of elements for each of some buffers. A part of a workload has ranges only of the buffers
-/// that it uses: a thousand parts with ranges of all buffers would take gigabytes.
+/// A range of elements for each of some buffers. A part of a workload has ranges only of the
+/// buffers that it uses: a thousand parts with ranges of all buffers would take gigabytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranges(Vec<(BufferId, Range<u64>)>);
 

@@ -15,7 +15,6 @@ use super::words::{folded, if_known, joined, percent, plural, wrapped};
 use crate::findings::{AssessedPlan, Assessment, Comparison};
 use crate::machine::Side;
 use crate::profile::Profile;
-use crate::scenario::CpuCode;
 use crate::simulate::Draws;
 use crate::units::Span;
 use serde::{Deserialize, Serialize};
@@ -205,24 +204,6 @@ impl Evaluation {
         text
     }
 
-    /// Which CPU the GPU was compared with, where another GPU is taken to be in the host: whoever
-    /// asks has another host, too.
-    fn whose_cpu(&self, one: &Assessment, width: Option<usize>) -> String {
-        let origin = &self.profile;
-        if !origin.by_data_sheet || one.cpu_code == Some(CpuCode::Stated) {
-            return String::new();
-        }
-        let cpu = origin.cpu.as_deref().unwrap_or("CPU");
-        let threads = if_known(origin.cpu_threads, |threads| {
-            format!(" with {}", plural(threads as u64, "thread"))
-        });
-        let text = format!(
-            "CPU times are for the calibrated host's {cpu}{threads}, not yours. A scenario can \
-             state times for your CPU (`cpu`).\n"
-        );
-        folded(&text, width)
-    }
-
     /// Where the answer comes from, in a line.
     fn footer(&self) -> String {
         let origin = &self.profile;
@@ -235,22 +216,8 @@ impl Evaluation {
             _ => "More".to_owned(),
         };
         let (gpu, held) = (&origin.gpu, self.how_ranges_did());
-        let cpu = self.whose_code();
+        let cpu = if_known(self.whose_code(), |does| format!("The CPU {does}. "));
         format!("\n{gpu}{day}{left_out}. {cpu}{held}. {rest}: `--details`.\n")
-    }
-
-    /// Whose code the CPU runs in the plans that the GPU is compared with.
-    fn whose_code(&self) -> &'static str {
-        let has_cpu_plan = |one: &&Assessment| one.plans.iter().any(|plan| plan.side == Side::Cpu);
-        let codes = self.scenarios.iter().filter(has_cpu_plan).filter_map(|one| one.cpu_code);
-        let codes: BTreeSet<CpuCode> = codes.collect();
-        match (codes.first(), codes.len()) {
-            (None, _) => "",
-            (Some(CpuCode::Hallway), 1) => "The CPU runs hallway's own code. ",
-            (Some(CpuCode::Yours), 1) => "The CPU runs your own code. ",
-            (Some(CpuCode::Stated), 1) => "The CPU's times are as you stated them. ",
-            _ => "The CPU runs hallway's own code for some tasks, and yours for others. ",
-        }
     }
 
     /// What the answers rest on.
@@ -267,7 +234,8 @@ impl Evaluation {
         if trials > 0 || self.profile.scored.is_some() {
             ranges += &format!(". {}.", self.how_ranges_did());
         }
-        format!("{}\n{ranges}\n{context}", self.profile)
+        let cpu = if_known(self.whose_code(), |does| format!("CPU      {does}\n"));
+        format!("{}\n{ranges}\n{cpu}{context}", self.profile)
     }
 }
 

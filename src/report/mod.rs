@@ -31,6 +31,7 @@ mod trace_report;
 pub mod traced;
 mod verification;
 mod what_if_text;
+mod whose_cpu;
 mod words;
 
 pub use crate::cost::Bottleneck;

@@ -58,8 +58,8 @@ fn the_gpu_is_compared_with_it() {
     });
     assert!(own_size < plain_size, "{own_size} and {plain_size}: this CPU is slower");
     for (workload, ranking, code, said) in [
-        (&own, &ranking, CpuCode::Stated, "The CPU's times are as you stated them."),
-        (&plain, &other, CpuCode::Hallway, "The CPU runs hallway's own code."),
+        (&own, &ranking, CpuCode::Stated, "CPU      takes the times that you stated\n"),
+        (&plain, &other, CpuCode::Hallway, "CPU      runs hallway's own code\n"),
     ] {
         let assessment = Assessment::new(workload, 1, ranking, None);
         assert_eq!(assessment.cpu_code, Some(code));
@@ -85,7 +85,7 @@ fn it_needs_a_cost_and_tasks() {
     let refused = |text: &str| Workload::from_toml("w.toml", text).expect_err("wrong").to_string();
     let why = refused(&text("cpu = { }\n"));
     assert!(why.contains("`cpu` of the scenario is empty"), "{why}");
-    let call = "[[program]]\nname = \"p\"\ncalls = [{ sync = \"device\" }]\n";
+    let call = "[[program]]\nname = \"p\"\ncalls = [{ work = \"1 us\" }]\n";
     let alone = head("alone", "cpu = { stated = { fixed = \"1 ms\" } }\n")
         + &floats(["x"], 1_000, ON_HOST)
         + call;
