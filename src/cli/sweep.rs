@@ -7,7 +7,7 @@ use super::{Failure, Outcome, Predicting};
 use crate::files;
 use crate::report::{Parts, SweepReport, Sweeping, SweptPoint, Unit, json};
 use crate::scenario::{Key, Measure, Source, Workload};
-use crate::search::{Compared, Scale, Setting, Sweep, largest_scaled, scaled, values_between};
+use crate::search::{Compared, Scale, Setting, Sweep, scaled, values_between};
 use crate::study::Shard;
 use crate::units::{Bytes, Span};
 use clap::ValueEnum;
@@ -199,6 +199,7 @@ impl Subject {
         let sweep = Sweep {
             workload: &workload_at,
             values: self.values.clone(),
+            here: None,
             scale: Scale { is_whole: self.is_whole(), is_coarse: false },
             compared: if of_programs { Compared::Programs } else { Compared::Runs },
             profile: &found.profile,
@@ -211,7 +212,7 @@ impl Subject {
         progress.begin(name, own.len() as u64 + 1);
         let (points, turns) = sweep.run(own, &|| progress.tally().add(1));
         let points = points.iter().map(SweptPoint::new).collect();
-        let largest = largest_scaled(&self.workload);
+        let largest = self.workload.largest_scaled();
         let (unit, counted, here, row) = match &self.key {
             None => (
                 Unit::Number,

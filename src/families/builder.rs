@@ -392,7 +392,8 @@ pub(crate) fn own_kernels(tasks: &[Task]) -> Vec<OwnKernel> {
 
 /// For each buffer, the most elements that any of the chunks needs at once.
 pub(super) fn room(chunks: &[Chunk]) -> Vec<u64> {
-    let mut room = vec![0; chunks.first().map_or(0, |chunk| chunk.room.iter().count())];
+    let ids = chunks.first().into_iter().flat_map(|chunk| chunk.room.iter().map(|(id, _)| id.0));
+    let mut room = vec![0; ids.max().map_or(0, |last| last + 1)];
     for chunk in chunks {
         for (id, range) in chunk.room.iter() {
             let most = &mut room[id.0];

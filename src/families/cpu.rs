@@ -24,8 +24,12 @@ impl Definition for Cpu {
 
     fn build(&self, mut builder: Builder<'_>) -> Result<Program, String> {
         let chunks = cut(builder.workload, 1)?;
-        let slot = builder.slot(&room(&chunks), Place::Host(builder.strategy.own_memory()));
         let workload = builder.workload;
+        // The user's own code has no memory for what hallway's tasks pass on.
+        let is_used = |id| workload.used_on_cpu_and_elsewhere(id) != [false; 2];
+        let (place, room) = (Place::Host(builder.strategy.own_memory()), room(&chunks));
+        let slot = builder.storage(&room, place, is_used);
+        let slot = builder.equipped(slot, &room);
         let is_on_device = |id: &BufferId| workload.buffer(*id).home == Home::Device;
         let on_device: Vec<BufferId> = workload.buffer_ids().filter(is_on_device).collect();
         let tasks: Vec<TaskId> = workload.task_ids().collect();

@@ -4,7 +4,7 @@ use super::{Answer, Verdict};
 use crate::machine::Side;
 use crate::program::BufferId;
 use crate::scenario::Workload;
-use crate::search::{BreakEven, Ranking, Wins, keeps_size, largest_scaled};
+use crate::search::{BreakEven, Ranking, Wins};
 use serde::{Deserialize, Serialize};
 
 /// The result of the search over other sizes.
@@ -62,7 +62,7 @@ impl Sizes {
         found: BreakEven,
     ) -> Option<Self> {
         let BreakEven { gpu_wins, tried, coarse, too_large_for_gpu, too_large_for_cpu } = found;
-        let largest = largest_scaled(workload)?;
+        let largest = workload.largest_scaled()?;
         let elements = largest.elements;
         let wins_here = gpu_wins.iter().any(|wins| {
             let from = wins.from.is_none_or(|from| from.0 <= elements as f64);
@@ -88,7 +88,7 @@ impl Sizes {
             return Some(Self::Unknown(NoThreshold::FasterPlans));
         }
         let fixed = workload.buffers.iter().enumerate();
-        let fixed = fixed.filter(|&(id, _)| keeps_size(workload, BufferId(id)));
+        let fixed = fixed.filter(|&(id, _)| workload.keeps_size(BufferId(id)));
         let fixed = fixed.map(|(_, buffer)| buffer.name.clone()).collect();
         Some(Self::Known(Threshold {
             gpu_wins,

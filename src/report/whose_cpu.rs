@@ -26,12 +26,13 @@ impl Evaluation {
         folded(&text, width)
     }
 
-    /// What the CPU does in the plans that the GPU is compared with: whose code it runs.
+    /// What the CPU does in the plans that the GPU is compared with: whose code it runs. `None` if
+    /// there are no such plans, or scenarios differ.
     pub(super) fn whose_code(&self) -> Option<&'static str> {
         let has_cpu_plan = |one: &&Assessment| one.plans.iter().any(|plan| plan.side == Side::Cpu);
         let codes = self.scenarios.iter().filter(has_cpu_plan).filter_map(|one| one.cpu_code);
         let codes: BTreeSet<CpuCode> = codes.collect();
-        let only = if codes.len() > 1 { CpuCode::Mixed } else { *codes.first()? };
+        let only = codes.first().filter(|_| codes.len() == 1)?;
         Some(match only {
             CpuCode::Hallway => "runs hallway's own code",
             CpuCode::Yours => "runs your own code",

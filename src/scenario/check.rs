@@ -362,7 +362,9 @@ fn check_length(raw: &RawScenario, workload: &Workload) -> Result<(), Fault> {
     let worked =
         |program: &Program| program.body.iter().filter_map(Call::stated_time).sum::<Span>();
     let programs = programs.map(|(raw, program)| (raw.name.span(), worked(program)));
-    let Some((place, time)) = tasks.chain(programs).max_by_key(|(_, time)| *time) else {
+    let own = workload.on_own_cpu().zip(raw.cpu.as_ref());
+    let own = own.map(|(own, raw)| (raw.span(), stated(&own.tasks[0], &own)));
+    let Some((place, time)) = tasks.chain(programs).chain(own).max_by_key(|(_, time)| *time) else {
         return Ok(());
     };
     let most = Instant::HORIZON.since_start();

@@ -71,9 +71,10 @@ pub(super) struct RawScenario {
     /// Your own kernels, for tasks and programs: one `[[kernel]]` table for each.
     #[serde(default, rename = "kernel")]
     pub kernels: Vec<RawKernel>,
-    /// Your own CPU code for all tasks of one batch. The `cpu` plan then takes this time. In
-    /// `points`, `roofline`, `stated` and a command's `{elements}`, the number of elements is that
-    /// of the largest buffer. Default: hallway's own code, on all threads.
+    /// What your own CPU code takes for all tasks of one batch. The `cpu` plan then takes this
+    /// time. In `points`, `roofline`, `stated` and a command's `{elements}`, the number of elements
+    /// is that of the largest buffer, except for those that tasks read whole or reduce into.
+    /// Default: hallway's own code, on all threads.
     pub cpu: Option<Spanned<RawCpu>>,
     /// Limits on the machine resources that plans may use. Default: none.
     #[serde(default)]

@@ -46,10 +46,10 @@ words! {
 pub enum CpuCode {
     /// hallway's own, on all threads.
     Hallway,
-    /// The user's own, which was timed or is still to be timed.
+    /// The user's own: timed, still to be timed, or priced by its work per element.
     Yours,
     /// The user's own, by times that the scenario states.
     Stated,
-    /// One of these for some tasks, and another for others.
+    /// hallway's own for some tasks, and the user's for others.
     Mixed,
 }

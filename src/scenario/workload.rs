@@ -4,7 +4,7 @@ use super::needed::Needed;
 use super::tasks::{Task, TaskId, Tasks};
 use super::words::{CpuCode, FamilyName, PlanMemory};
 use super::{OwnWork, TaskKernel};
-use crate::kernels::{CpuSide, GpuSide, Kernel, OwnKernel, Shape};
+use crate::kernels::{CpuSide, GpuSide, Kernel, OwnCost, OwnKernel, Shape};
 use crate::machine::{Capacities, HostMemory};
 use crate::program::spelled::DeclaredKernel;
 use crate::program::{BufferId, Process, Program};
@@ -172,7 +172,8 @@ impl Workload {
         let reads: Vec<BufferId> = self.buffer_ids().filter(|&id| self.is_input(id)).collect();
         let writes = self.buffer_ids().filter(|&id| self.is_output(id)).filter(is_result);
         let whole = reads.iter().map(|&id| Some(self.buffer(id).elements)).collect();
-        let elements = self.buffers.iter().map(|buffer| buffer.elements).max();
+        let scaled = self.largest_scaled().map(|buffer| buffer.elements);
+        let elements = scaled.or_else(|| self.buffers.iter().map(|buffer| buffer.elements).max());
         let work = OwnWork { declared, numbers: BTreeMap::new(), elements, whole };
         let task = Task {
             name: work.declared.kernel.name.clone(),
@@ -187,22 +188,39 @@ impl Workload {
         Some(Self { tasks: vec![task].into(), own_cpu: None, ..self.clone() })
     }
 
-    /// Whose code does the tasks on the CPU, if there are any.
+    /// Whether a buffer keeps its size when others are scaled, since arguments say how large it is:
+    /// it holds a reduction's results, or is read whole.
+    pub fn keeps_size(&self, id: BufferId) -> bool {
+        self.is_reduced(id) || self.is_read_whole(id)
+    }
+
+    /// The largest buffer that is scaled; of equals, the first in the scenario.
+    pub fn largest_scaled(&self) -> Option<&Buffer> {
+        let buffers = self.buffers.iter().enumerate().rev();
+        let scaled = buffers.filter(|&(id, _)| !self.keeps_size(BufferId(id)));
+        scaled.map(|(_, buffer)| buffer).max_by_key(|buffer| buffer.elements)
+    }
+
+    /// Whose code does the tasks on the CPU, if there are any. What a roofline says is priced by
+    /// what the profile's CPU does at most.
     pub fn cpu_code(&self) -> Option<CpuCode> {
         let of = |kernel: &DeclaredKernel| match kernel.kernel.cpu {
-            CpuSide::Cost(_) => CpuCode::Stated,
-            CpuSide::Command(_) | CpuSide::Unknown => CpuCode::Yours,
+            CpuSide::Cost(OwnCost::Stated { .. } | OwnCost::Points(_)) => CpuCode::Stated,
+            CpuSide::Cost(OwnCost::Roofline { .. }) | CpuSide::Command(_) | CpuSide::Unknown => {
+                CpuCode::Yours
+            }
         };
         let of_task = |task: &Task| {
             task.kernel.own_work().map_or(CpuCode::Hallway, |work| of(&work.declared))
         };
         let of_tasks: BTreeSet<CpuCode> = match &self.own_cpu {
-            Some(own) => [of(own)].into(),
-            None => self.tasks.iter().map(of_task).collect(),
+            Some(own) if !self.tasks.is_empty() => [of(own)].into(),
+            _ => self.tasks.iter().map(of_task).collect(),
         };
         match of_tasks.len() {
             0 | 1 => of_tasks.first().copied(),
-            _ => Some(CpuCode::Mixed),
+            _ if of_tasks.contains(&CpuCode::Hallway) => Some(CpuCode::Mixed),
+            _ => Some(CpuCode::Yours),
         }
     }
 

@@ -32,7 +32,8 @@ pub struct BreakEven {
 const TRIED: RangeInclusive<u32> = 8..=28;
 
 /// About how many calls the plans of all sizes may have together: where they would have more, fewer
-/// powers are tried, all plans only at every second of them, and turns are found less exactly.
+/// powers are tried, all plans are tried only at every second size, and turns are found less
+/// exactly.
 const MOST_CALLS: u64 = 1_000_000;
 /// At most so many powers lie from one that is tried to the next.
 const WIDEST: u64 = 5;
@@ -64,6 +65,7 @@ pub fn break_even_counted(
     let sweep = Sweep {
         workload: &|elements: f64| scaled(workload, elements as u64),
         values: tried.into_iter().map(|elements| elements as f64).collect(),
+        here: Some(largest(workload) as f64),
         scale: Scale { is_whole: true, is_coarse: step > 1 },
         compared: Compared::FastestRuns,
         profile,

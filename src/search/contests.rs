@@ -67,7 +67,8 @@ impl Contest {
             _ => first().unwrap_or_default(),
         };
         let tasks = if has_tasks { workload.tasks.clone() } else { Tasks::default() };
-        Workload { programs, tasks, part: Some(part), ..workload.clone() }
+        let own_cpu = workload.own_cpu.clone().filter(|_| has_tasks);
+        Workload { programs, tasks, own_cpu, part: Some(part), ..workload.clone() }
     }
 }
 

@@ -182,7 +182,7 @@ impl Fastest {
     }
 
     /// The shortest times, of the CPU and of the GPU.
-    fn times(&self) -> [Option<Span>; 2] {
+    pub fn times(&self) -> [Option<Span>; 2] {
         self.sides.each_ref().map(|side| side.best.as_ref().map(|(time, _)| *time))
     }
 

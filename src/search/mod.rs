@@ -32,6 +32,6 @@ pub use halving::halved;
 pub use ranking::{Ranked, Ranking, is_clearly_less, rank, rank_counted};
 pub use refine::candidates_for;
 pub use room::{Shortage, shortages};
-pub use scaling::{keeps_size, largest_scaled, scaled};
+pub use scaling::scaled;
 pub use sweep::{Compared, Sweep, Swept, values_between, wins_of};
 pub use turns::{Scale, Setting, Turn, Wins};

@@ -2,23 +2,10 @@
 
 use crate::kernels::Shape;
 use crate::program::BufferId;
-use crate::scenario::{Buffer, Task, Workload};
-
-/// Whether a buffer keeps its size when others are scaled, since arguments say how large it is: it
-/// holds a reduction's results, or is read whole.
-pub fn keeps_size(workload: &Workload, id: BufferId) -> bool {
-    workload.is_reduced(id) || workload.is_read_whole(id)
-}
-
-/// The largest buffer that is scaled; of equals, the first in the scenario.
-pub fn largest_scaled(workload: &Workload) -> Option<&Buffer> {
-    let buffers = workload.buffers.iter().enumerate().rev();
-    let scaled = buffers.filter(|&(id, _)| !keeps_size(workload, BufferId(id)));
-    scaled.map(|(_, buffer)| buffer).max_by_key(|buffer| buffer.elements)
-}
+use crate::scenario::{Task, Workload};
 
 pub(super) fn largest(workload: &Workload) -> u64 {
-    largest_scaled(workload).map_or(1, |buffer| buffer.elements)
+    workload.largest_scaled().map_or(1, |buffer| buffer.elements)
 }
 
 /// The workload with its largest buffer at `elements` and the others in proportion, in whole rows;
@@ -35,13 +22,13 @@ pub fn scaled(workload: &Workload, elements: u64) -> Option<Workload> {
     let mut gone_along = workload.tasks.iter().flat_map(goes_along);
     let all_scale = workload.tasks.iter().all(|task| task.kernel.scales());
     let none = workload.tasks.is_empty() || !all_scale;
-    if none || gone_along.any(|id| keeps_size(workload, id)) {
+    if none || gone_along.any(|id| workload.keeps_size(id)) {
         return None;
     }
     let (largest, grain) = (largest(workload), workload.grain());
     let mut scaled = Workload { programs: Vec::new(), ..workload.clone() };
     let buffers = scaled.buffers.iter_mut().enumerate();
-    for (_, buffer) in buffers.filter(|(id, _)| !keeps_size(workload, BufferId(*id))) {
+    for (_, buffer) in buffers.filter(|(id, _)| !workload.keeps_size(BufferId(*id))) {
         let share = u128::from(buffer.elements) * u128::from(elements) / u128::from(largest);
         let share = u64::try_from(share).ok()?;
         let before = std::mem::replace(&mut buffer.elements, (share / grain).max(1) * grain);

@@ -20,6 +20,8 @@ pub struct Sweep<'a> {
     pub workload: &'a (dyn Fn(f64) -> Option<Workload> + Sync),
     /// Ascending values to try.
     pub values: Vec<f64>,
+    /// The value that the workload has: plans are searched there as thoroughly as anywhere.
+    pub here: Option<f64>,
     pub scale: Scale,
     pub compared: Compared,
     pub profile: &'a Profile,
@@ -192,7 +194,9 @@ impl<'a> Contest<'a> {
 
     /// Whether all strategies are tried at one of the values to try, by its place.
     fn is_searched(&self, place: usize) -> bool {
-        !self.of.scale.is_coarse || place.is_multiple_of(2) || place + 1 == self.of.values.len()
+        let Sweep { values, here, scale, .. } = self.of;
+        let is_here = Some(values[place]) == *here;
+        !scale.is_coarse || place.is_multiple_of(2) || place + 1 == values.len() || is_here
     }
 
     /// Who leads at each of the values to try.
@@ -223,11 +227,14 @@ impl<'a> Contest<'a> {
     /// The fastest plans of both sides, where these are compared: after a quick search, and between
     /// two values to try.
     fn fastest(&self, value: f64) -> Option<Fastest> {
-        let Sweep { workload, profile, done, compared, .. } = *self.of;
+        let Sweep { workload, profile, done, compared, scale, .. } = *self.of;
         let is_quick = compared == Compared::FastestRuns;
         if let Some(near) = self.between(value) {
             let workload = workload(value)?;
-            return Some(Fastest::of_strategies(&workload, (&near, is_quick), profile, done));
+            let found = Fastest::of_strategies(&workload, (&near, is_quick), profile, done);
+            // Plans that are slow elsewhere may be the only ones that fit.
+            let is_sure = !scale.is_coarse || found.times().iter().all(Option::is_some);
+            return Some(if is_sure { found } else { Fastest::of(&workload, profile, done) });
         }
         let found = is_quick.then(|| Some(Fastest::of(&workload(value)?, profile, done)))??;
         let mut known = self.near.lock().unwrap_or_else(PoisonError::into_inner);

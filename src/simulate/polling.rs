@@ -57,10 +57,11 @@ struct PollingEngine {
     /// The latest poll of waiting work that an arrival caused, and that arrival. The next arrival
     /// postpones it.
     back: (Instant, EntryId),
-    /// Issued work whose commands have not arrived yet, in the order of its arrival, and for how
-    /// much of it the doorbell has rung; and of how much the arrival has been worked out so far.
+    /// Issued work whose commands have not arrived yet, in the order of its arrival.
     coming: VecDeque<Arrival>,
+    /// For how much of that the doorbell has rung.
     rung: usize,
+    /// How much of the engine's work has been added to `coming` so far.
     worked_out: usize,
     /// If several host threads make calls: what has been issued for this engine so far, in the
     /// order of its arrival.

@@ -64,12 +64,16 @@ pub(super) fn beyond(curve: &mut Curve, gap: f64, factor: impl Fn(f64) -> f64) {
     }
 }
 
-/// Changes the user's own kernels of tasks and of programs that are spelled out.
+/// Changes the user's own kernels of tasks and of programs that are spelled out, and the user's own
+/// CPU code for all tasks.
 pub(super) fn for_own(workload: &mut Workload, change: &impl Fn(&mut OwnKernel)) {
     for task in &mut workload.tasks {
         if let TaskKernel::Own(work) = &mut task.kernel {
             change(&mut Arc::make_mut(&mut work.declared).kernel);
         }
+    }
+    if let Some(own) = &mut workload.own_cpu {
+        change(&mut Arc::make_mut(own).kernel);
     }
     let programs = workload.programs.iter_mut();
     programs.flat_map(|program| &mut program.kernels).for_each(change);

@@ -59,7 +59,8 @@ pub(super) fn scale(varied: &mut Varied, factor: f64) -> Result<(), String> {
     });
     let own = varied.workload.programs.iter().flat_map(|program| &program.kernels);
     let tasks = varied.workload.tasks.iter().filter_map(|task| task.kernel.own_work());
-    let mut own = own.chain(tasks.map(|work| &work.declared.kernel));
+    let all = varied.workload.own_cpu.iter().map(|own| &own.kernel);
+    let mut own = own.chain(tasks.map(|work| &work.declared.kernel)).chain(all);
     let has_command = own.any(|kernel| matches!(kernel.cpu, CpuSide::Command(_)));
     varied.assume(
         "Work on all threads follows Amdahl's law, fitted to the times on one thread and on all. \

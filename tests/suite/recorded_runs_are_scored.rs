@@ -3,7 +3,7 @@
 
 use super::commands::ran;
 use super::predicted::{repository, scenarios};
-use hallway::report::Verification;
+use hallway::report::{ScoredScenario, Verification};
 
 const SCENARIOS: [&str; 12] = [
     "scenarios/compute-polynomial.toml",
@@ -81,6 +81,9 @@ const OF_RANDOM: [(&str, [f64; 2]); 5] = [
 /// How many times as large a median and a quantile may become, beyond half a point.
 const MARGINS: [f64; 2] = [1.1, 1.15];
 const ROUNDED: f64 = 0.005;
+/// The share of measured times that ranges held, less a point, and the wrong verdicts.
+const IN_RANGE: f64 = 0.76;
+const WRONG: usize = 1;
 
 /// The rules are not made on these runs, so a change that makes them worse is a mistake.
 #[test]
@@ -99,4 +102,9 @@ fn random_workloads_are_predicted_no_worse_than_before() {
             assert!(found <= margin * before + ROUNDED, "{kind}: {found}, not {before}");
         }
     }
+    let all = verification.overall.expect("plans were scored");
+    assert!(all.coverage >= IN_RANGE, "{} of the times are in their ranges", all.coverage);
+    let is_wrong = |one: &&ScoredScenario| one.verdict_right == Some(false);
+    let wrong = verification.scenarios.iter().filter(is_wrong).count();
+    assert!(wrong <= WRONG, "{wrong} verdicts are wrong");
 }

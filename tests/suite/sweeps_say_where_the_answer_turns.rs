@@ -24,6 +24,7 @@ fn a_point_is_what_a_ranking_of_all_plans_says() {
     let sweep = Sweep {
         workload: &at,
         values: vec![3e4, 3e6],
+        here: None,
         scale: Scale { is_whole: true, is_coarse: false },
         compared: Compared::Runs,
         profile,

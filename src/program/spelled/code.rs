@@ -1,6 +1,6 @@
 //! The files of a kernel of one's own, read into values: a program needs no file any more.
 
-use super::cost::only_one;
+use super::cost::{of_kernel, only_one};
 use super::raw_kernel::{RawFile, RawHeld, RawKernel};
 use crate::files::{self, Fault, Spanned};
 use crate::kernels::{Code, Image};
@@ -21,7 +21,7 @@ pub(super) fn code(raw: &RawKernel, folder: &Path) -> Result<Option<WithFiles>, 
     let forms = [("source", &raw.source), ("ptx", &raw.ptx), ("cubin", &raw.cubin)];
     let forms =
         forms.map(|(form, file)| file.as_ref().map(|file| (form, file.span(), (form, file))));
-    let Some((_, (form, file))) = only_one(raw.name.get_ref(), forms)? else {
+    let Some((_, (form, file))) = only_one(&of_kernel(raw.name.get_ref()), forms)? else {
         let Some(stray) = raw.entry.as_ref().or(raw.include.first()) else { return Ok(None) };
         let message = format!("kernel `{}` has no code for this key to apply to", raw.name);
         let help = "add `source`, `ptx` or `cubin`, or remove this key";

@@ -8,6 +8,11 @@ use crate::kernels::{CpuSide, Elementwise, OwnCost};
 use crate::units::Span;
 use std::ops::Range;
 
+/// What messages call a kernel.
+pub(super) fn of_kernel(name: &str) -> String {
+    format!("kernel `{name}`")
+}
+
 /// The cost of a kernel by its keys for one, with its place; `None` if it has none of them. A
 /// kernel has these keys for the GPU, and again for the CPU. `of` is what messages call it.
 pub(super) fn cost(

@@ -1,7 +1,7 @@
 //! Kernels of one's own: from their tables to values, and from a call to a launch.
 
 use super::code::code;
-use super::cost::{cost, cpu, elementwise};
+use super::cost::{cost, cpu, elementwise, of_kernel};
 use super::expression::{Indices, Part, evaluate_rule, names};
 use super::names::{number, text};
 use super::raw_kernel::{MOST_ELEMENTS, RawCpu, RawKernel};
@@ -15,10 +15,6 @@ use std::path::{Path, PathBuf};
 
 /// What messages and time lines call the CPU code of a whole scenario.
 const CPU_CODE: &str = "your CPU code";
-
-fn of_kernel(name: &str) -> String {
-    format!("kernel `{name}`")
-}
 
 /// A kernel of a `[[kernel]]` table.
 #[derive(Debug, Clone)]

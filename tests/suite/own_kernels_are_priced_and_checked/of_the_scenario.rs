@@ -6,8 +6,9 @@ use crate::workloads::{ON_HOST, SCRATCH, floats, head, task};
 use hallway::findings::Assessment;
 use hallway::profile::Profile;
 use hallway::scenario::{CpuCode, Workload};
-use hallway::search::{Ranking, break_even, candidates, rank};
+use hallway::search::{Ranking, break_even, candidates, rank, scaled};
 use hallway::units::Span;
+use hallway::what_if::{Variation, vary};
 
 /// Two tasks over a million elements and two batches, with this `cpu`.
 fn text(cpu: &str) -> String {
@@ -91,4 +92,61 @@ fn it_needs_a_cost_and_tasks() {
         + call;
     let why = refused(&alone);
     assert!(why.contains("has `cpu` but no tasks"), "{why}");
+}
+
+/// A matrix of weights keeps its size when the others are scaled, and so it is not what the time
+/// grows with.
+#[test]
+fn it_grows_with_what_is_scaled() {
+    let cpu = "cpu = { stated = { per_element = \"1 ns\" } }\n";
+    let product = |rows: u64| {
+        let matrices = floats(["x", "z"], 512 * rows, ON_HOST) + &floats(["w"], 512 * 512, ON_HOST);
+        head("product", cpu)
+            + &matrices
+            + &task("t", "matmul", &["x", "w"], "z", "arguments = { inner = 512 }")
+    };
+    for rows in [64, 4_096] {
+        let text = product(rows);
+        let workload = Workload::from_toml("w.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+        let own = workload.on_own_cpu().expect("it is there");
+        let work = own.tasks[0].kernel.own_work().expect("its kernel");
+        assert_eq!(work.elements, Some(512 * rows));
+        let smaller = scaled(&workload, 512 * 32).and_then(|one| one.on_own_cpu());
+        let smaller = smaller.expect("at a smaller size");
+        assert_eq!(smaller.tasks[0].kernel.own_work().and_then(|it| it.elements), Some(512 * 32));
+    }
+}
+
+/// A roofline is priced by the profile's CPU; what is stated is not. Who varies the threads varies
+/// it; and programs beside the tasks have no CPU code.
+#[test]
+fn whose_it_is_follows_its_cost() {
+    let code = |cpu: &str| {
+        let workload = Workload::from_toml("w.toml", &text(cpu));
+        workload.unwrap_or_else(|e| panic!("{e}")).cpu_code()
+    };
+    let roofline = "cpu = { roofline = { flops_per_element = 2, bytes_per_element = 8 } }\n";
+    assert_eq!(code(roofline), Some(CpuCode::Yours));
+    assert_eq!(code("cpu = { points = [[1e6, \"1 ms\"]] }\n"), Some(CpuCode::Stated));
+    assert_eq!(code(""), Some(CpuCode::Hallway));
+
+    let stated = text("cpu = { stated = { fixed = \"900 us\" } }\n");
+    let workload = Workload::from_toml("w.toml", &stated).unwrap_or_else(|e| panic!("{e}"));
+    let twice: Variation = "threads=2x".parse().expect("a change");
+    let varied = vary(&machine(), &workload, &twice).expect("it has threads");
+    let ranking = rank(candidates(&varied.workload), &varied.profile, 20, 1);
+    let found = ranking.best_on_cpu().expect("a plan on the CPU").makespan();
+    assert_eq!(found, Span::from_micros(900), "two batches of half the time");
+
+    let alone = Workload { tasks: Vec::new().into(), ..workload };
+    assert_eq!(alone.cpu_code(), None);
+}
+
+/// The user's code passes nothing on in memory of hallway's.
+#[test]
+fn its_plan_takes_no_memory_between_tasks() {
+    let machine = machine();
+    let (_, ranking) = ranked("cpu = { stated = { fixed = \"700 us\" } }\n", &machine);
+    let plan = &ranking.best_on_cpu().expect("a plan on the CPU").plan.program;
+    assert!(plan.allocations.iter().all(|one| one.name != "between"));
 }
