@@ -11,7 +11,7 @@ const BUDGET: u64 = 100_000;
 /// Batches are cut into fewer pieces where tasks times pieces would be more, and not scheduled
 /// unasked where there are more of them whole: a schedule of so many is not made better in time.
 const MOST_NODES: u64 = 4096;
-/// The same for a quick look.
+/// In a quick look, batches are cut into fewer pieces where tasks times pieces would be more.
 const MOST_NODES_OF_A_LOOK: u64 = 1024;
 
 /// How tasks are scheduled.

@@ -174,7 +174,7 @@ impl<'a> Contest<'a> {
 
     /// The strategies that may win at the values to try on both sides of this one, if it is none
     /// of those and passes are compared. Between the two, they are near the best. On a coarse
-    /// scale, most values to try are such a value between others, too.
+    /// scale, this also goes for every second value to try.
     fn between(&self, value: f64) -> Option<BTreeSet<Strategy>> {
         let values = &self.of.values;
         if self.of.compared == Compared::Programs {
@@ -202,7 +202,7 @@ impl<'a> Contest<'a> {
     /// Who leads at each of the values to try.
     pub fn leads(&self) -> Vec<Lead> {
         let values = &self.of.values;
-        // The others need what is found there.
+        // What is tried at the other values depends on what was fast at these.
         let searched = (0..values.len()).into_par_iter().filter(|&place| self.is_searched(place));
         searched.for_each(|place| {
             self.lead(values[place]);

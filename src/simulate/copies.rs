@@ -20,6 +20,9 @@
 //!
 //! Running kernels slow copies, too: each copy once, from when the device takes up the kernel's
 //! command, and on some GPUs all the time that they run.
+//!
+//! What is done for every copy goes through engines by their places. Adapters such as `zip` and
+//! `array::map` would stay calls, because nothing is optimised across units of the library.
 
 mod engine;
 
@@ -244,14 +247,14 @@ impl<'p> Copies<'p> {
             }
             delay_beside_each_other(engines, before);
         }
-        let rates = self.share();
+        let mix = self.mix_under_way();
         for (device, engines) in self.engines.iter_mut().enumerate() {
             let are_beside_kernels = self.kernels[device] > 0;
             for (at, engine) in engines.iter_mut().enumerate() {
                 if !engine.is_busy() {
                     continue;
                 }
-                engine.speed = self.mixes[rates].rates[device][at];
+                engine.speed = self.mixes[mix].rates[device][at];
                 if are_beside_kernels {
                     engine.delay_beside_kernels();
                     engine.speed *= compiled.copies.speed_beside_kernels[at];
@@ -266,7 +269,7 @@ impl<'p> Copies<'p> {
 impl Copies<'_> {
     /// The place of the mix of copies that is under way.
     #[inline]
-    fn share(&mut self) -> usize {
+    fn mix_under_way(&mut self) -> usize {
         for (place, mix) in self.mixes.iter().enumerate() {
             if (0..self.under_way.len()).all(|at| mix.under_way[at] == self.under_way[at]) {
                 return place;
@@ -275,7 +278,8 @@ impl Copies<'_> {
         self.new_mix()
     }
 
-    /// Works out the rates of the copies under way, and returns the place of this new mix.
+    /// Works out the rates of the copies under way, and returns the place of this new mix. If there
+    /// are very many mixes, it replaces the one before.
     #[cold]
     fn new_mix(&mut self) -> usize {
         let compiled = self.compiled;
