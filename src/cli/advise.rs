@@ -113,6 +113,7 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         gpu_model: None,
         seed: arguments.seed,
         draws: arguments.draws,
+        without: Vec::new(),
     };
     let found = predicting.profile()?;
     let inputs = [arguments.file.as_path(), found.path.as_path()];

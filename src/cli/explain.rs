@@ -98,6 +98,7 @@ fn predicting(arguments: &ExplainArguments) -> Predicting {
         gpu_model: None,
         seed: 1,
         draws: crate::simulate::DRAWS as u16,
+        without: Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@ mod fit;
 mod import;
 mod imported;
 mod init;
+mod ledger;
 mod merge;
 mod new_process;
 mod outputs;
@@ -35,6 +36,7 @@ mod verify;
 
 use crate::files::without_controls;
 use crate::machine::GpuModel;
+use crate::profile::Rule;
 use crate::report::library;
 use crate::scenario::SCHEMA;
 use crate::simulate::Draws;
@@ -88,6 +90,8 @@ enum Command {
     Advise(advise::AdviseArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
+    /// Show what each rule of the simulator is worth: errors on recorded runs with and without it
+    Ledger(ledger::LedgerArguments),
     /// Merge the results of several `verify --shard` or `evaluate --sweep --shard` processes
     Merge(merge::MergeArguments),
     /// Run a program that uses CUDA, and record its calls, its copies and what the GPU did
@@ -127,6 +131,10 @@ struct Predicting {
     /// sheets of both GPUs
     #[arg(long, value_name = "MODEL", value_parser = crate::what_if::gpu_model)]
     gpu_model: Option<&'static GpuModel>,
+    /// Leave a rule of the simulator out, such as semaphore-polling; repeatable. docs/simulator.md
+    /// describes each rule under its name
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    without: Vec<Rule>,
     /// Seed for the simulated draws that the predicted ranges are computed from
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -140,6 +148,12 @@ impl Predicting {
     fn draws(&self) -> Draws {
         Draws::new(self.draws.into(), self.seed)
     }
+}
+
+/// Reads the name of a rule.
+fn rule(name: &str) -> Result<Rule, String> {
+    let names = || Rule::ALL.map(Rule::name).join(", ");
+    Rule::from_name(name).ok_or_else(|| format!("the rules are {}", names()))
 }
 
 /// Format of results.
@@ -229,6 +243,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Fit(arguments) => fit::run(arguments),
         Command::Init(arguments) => init::run(arguments),
         Command::Kernels => print(&library(terminal::width(None, None))),
+        Command::Ledger(arguments) => ledger::run(arguments),
         Command::MakeAlikeCalls => record::make_calls(),
         Command::MeasureKernels => own_kernels::measure(),
         Command::MeasureNewProcess(arguments) => new_process::measure(arguments),

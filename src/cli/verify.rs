@@ -107,7 +107,7 @@ pub(super) struct VerifyArguments {
 
 /// Format of the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ScoreFormat {
+pub(super) enum ScoreFormat {
     Table,
     /// Only the summary
     Markdown,
@@ -168,7 +168,8 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         run_all(arguments, device.as_ref(), &found.profile, &mut jobs)
     }?;
     let (verification, traces) = scored(arguments, &found, &predicted, &digest, sets)?;
-    if !arguments.recorded && arguments.random.is_none() && arguments.shard.is_none() {
+    let is_whole = arguments.random.is_none() && arguments.shard.is_none();
+    if !arguments.recorded && is_whole && arguments.predicting.without.is_empty() {
         keep_scores(&found, &verification)?;
     }
     deliver_all(arguments, &found.profile, &verification, &traces)

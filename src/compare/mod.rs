@@ -6,10 +6,12 @@
 
 mod agreement;
 mod drift;
+mod ledger;
 mod replay;
 
 pub use agreement::{Agreement, Pair};
 pub use drift::{Answer as DriftAnswer, Drift};
+pub use ledger::{Ledger, LedgerMachine, RuleEffect, RuleFigures};
 pub use replay::Replay;
 
 use crate::machine::Side;

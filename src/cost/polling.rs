@@ -4,7 +4,7 @@ use super::call::{CallId, NONE};
 use super::entries::{Entry, EntryId};
 use super::layout::Layout;
 use super::work::{CallCost, WorkKind};
-use crate::profile::{Curve, FirstPoll, OperationKind, Profile};
+use crate::profile::{Curve, FirstPoll, OperationKind, Profile, Rule};
 use crate::program::{Behind, Graph};
 use crate::units::Span;
 
@@ -39,6 +39,12 @@ pub(crate) struct PollTimes {
     /// From the arrival of a node behind any other copy to the host to when its periods begin to
     /// count, by its kind.
     behind_out: [Span; OperationKind::COUNT],
+    /// Whether engines poll when other work arrives for them.
+    pub by_doorbells: bool,
+    /// Whether work behind a waiting operation may restart its period.
+    pub restarts: bool,
+    /// Whether engines poll when they have finished a node of a graph.
+    pub at_nodes: bool,
 }
 
 /// The place of an engine among those of all devices, or of a stream's operations for an engine
@@ -76,6 +82,9 @@ impl PollTimes {
             under_way: polling.first_polls.iter().filter_map(grows).collect(),
             in_graphs,
             behind_out: behind_out(&polling.first_polls_in_graphs),
+            by_doorbells: profile.follows(Rule::Doorbells),
+            restarts: profile.follows(Rule::RestartedPeriods),
+            at_nodes: profile.follows(Rule::PollsAtNodes),
         })
     }
 

@@ -123,6 +123,7 @@ fn fit_to(estimator: &Estimator<'_>, machine: &Provenance, likes: &[Like]) -> Pr
         accuracy: None,
         intervals: None,
         borrowed: Vec::new(),
+        switched_off: Vec::new(),
     }
 }
 

@@ -34,6 +34,7 @@ mod polling;
 mod prices;
 mod round_trips;
 mod rows;
+mod rules;
 mod setup;
 mod staging;
 mod transfers;
@@ -74,6 +75,7 @@ pub use polling::{FirstPoll, Polling, SemaphorePolling};
 pub use prices::{Amount, Key, Price};
 pub use round_trips::{InlineCopies, Latencies};
 pub use rows::RowModel;
+pub use rules::Rule;
 pub use setup::SetupCosts;
 pub use staging::StagingModel;
 pub use transfers::TransferModel;
@@ -151,6 +153,9 @@ pub struct Profile {
     /// What comes from the profiles of other machines. Left out where nothing does.
     #[serde(default)]
     pub borrowed: Vec<Borrowed>,
+    /// Rules that the simulator leaves out for this machine: see [`Profile::without`].
+    #[serde(skip)]
+    pub switched_off: Vec<Rule>,
 }
 
 priced! {
@@ -162,5 +167,6 @@ priced! {
         SpelledOut: host_copies as "host_copy", rows as "row_copy", interference;
         No: caches, polling, setup;
     }
-    besides schema_version, model_error, machine, accuracy, conditions, intervals, borrowed
+    besides schema_version, model_error, machine, accuracy, conditions, intervals, borrowed,
+        switched_off
 }

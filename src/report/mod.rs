@@ -13,6 +13,7 @@ mod evaluation;
 mod explain;
 mod gate;
 mod html;
+mod ledger;
 mod library;
 mod machines;
 mod origin;

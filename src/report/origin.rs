@@ -2,7 +2,7 @@
 
 use super::words::{date, if_known};
 use crate::compare::ErrorFigures;
-use crate::profile::Profile;
+use crate::profile::{Profile, Rule};
 use crate::samples::{CalibrationExtent, Provenance};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -47,6 +47,9 @@ pub struct Origin {
     /// Profiles of other machines from which costs were borrowed.
     #[serde(default)]
     pub borrowed_from: Vec<String>,
+    /// Rules of the simulator that were left out.
+    #[serde(default)]
+    pub without: Vec<Rule>,
 }
 
 impl Origin {
@@ -71,6 +74,7 @@ impl Origin {
             scored: None,
             model_error: profile.model_error,
             borrowed_from: profile.borrowed.iter().map(|one| one.from.clone()).collect(),
+            without: profile.switched_off.clone(),
         }
     }
 }
@@ -98,6 +102,10 @@ impl fmt::Display for Origin {
         if !self.borrowed_from.is_empty() {
             let from = self.borrowed_from.join(", ");
             write!(f, "\nBorrowed costs that the samples lack, from {from}")?;
+        }
+        if !self.without.is_empty() {
+            let rules: Vec<&str> = self.without.iter().map(|rule| rule.name()).collect();
+            write!(f, "\nWithout the rules {}", rules.join(", "))?;
         }
         match self.disturbed {
             None | Some((0, _)) => Ok(()),

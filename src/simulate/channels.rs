@@ -4,6 +4,7 @@
 
 use super::operation::Ready;
 use crate::cost::CompiledProgram;
+use crate::profile::Rule;
 use crate::units::Instant;
 
 /// A FIFO of kernels. A kernel that cannot start yet holds back all kernels behind it, of any
@@ -25,9 +26,18 @@ pub(super) struct Channels {
 
 impl Channels {
     pub fn new(compiled: &CompiledProgram<'_>) -> Self {
-        let channels =
-            compiled.body.structure.channels.kernels.iter().map(|_| Channel::default()).collect();
+        let shared = &compiled.body.structure.channels.kernels;
+        let channels = match compiled.profile.follows(Rule::Channels) {
+            true => shared.iter().map(|_| Channel::default()).collect(),
+            false => Vec::new(),
+        };
         Self { channels }
+    }
+
+    /// Whether any streams share one.
+    #[inline]
+    pub fn are_shared(&self) -> bool {
+        !self.channels.is_empty()
     }
 
     /// Takes a kernel that its stream would let start. Adds to `out` the kernels that may start

@@ -311,7 +311,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
     #[inline(always)]
     fn set_off(&mut self, (time, id): Ready, (entry, work): (&Entry, &Work)) {
         match *work {
-            Work::Kernel { .. } if !self.compiled.body.structure.channels.kernels.is_empty() => {
+            Work::Kernel { .. } if self.channels.are_shared() => {
                 self.pass_channel((time, id));
             }
             Work::Kernel { gap, .. } => self.launch((time, id), gap),

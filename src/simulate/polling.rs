@@ -104,7 +104,7 @@ impl<'p> Polling<'p> {
     pub fn done(&mut self, (device, kind): (usize, OperationKind), in_graph: bool, now: Instant) {
         let engine = &mut self.engines[place_of(device, kind)];
         engine.last = now;
-        if in_graph && engine.next.is_some() {
+        if in_graph && self.times.at_nodes && engine.next.is_some() {
             engine.next = Some(now);
             self.next = now;
         }
@@ -171,6 +171,9 @@ impl PollingEngine {
         at: usize,
         (streams, now): (&Streams<'_>, Instant),
     ) -> Option<Instant> {
+        if !times.by_doorbells {
+            return None;
+        }
         let away = AWAY[at % OperationKind::COUNT];
         let mut next = Instant::NEVER;
         while self.knows_next(at, streams) {
@@ -180,7 +183,8 @@ impl PollingEngine {
                     next = new.ring;
                     break;
                 }
-                if new.is_behind(streams)
+                if times.restarts
+                    && new.is_behind(streams)
                     && let Some(from) = times.clock.rung_anew(new.ring)
                 {
                     self.last = self.last.max(from);

@@ -99,6 +99,7 @@
 mod accuracy;
 mod calibration;
 mod drawn;
+mod ledger;
 mod library_sizes;
 mod own_kernels;
 mod predicted;
@@ -112,6 +113,7 @@ mod trials;
 pub use accuracy::assess;
 pub use calibration::{Calibration, CalibrationError, Phase, drifts, fit_and_assess, interrupted};
 pub use drawn::{Drawn, draw};
+pub use ledger::RecordedRuns;
 pub use own_kernels::{CommandJob, Wanted, with_own_models};
 pub use predicted::{Predicted, Which, digest, predict};
 pub use random_scenario::{TRIAL_KERNELS, trial_scenarios};

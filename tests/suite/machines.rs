@@ -62,6 +62,7 @@ pub fn machine() -> Profile {
         schema_version: 1,
         model_error: None,
         borrowed: Vec::new(),
+        switched_off: Vec::new(),
         machine: provenance(),
         calls: calls(),
         latency: latencies(),

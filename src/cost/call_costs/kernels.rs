@@ -9,7 +9,7 @@ use crate::cost::remote::Mapped;
 use crate::cost::work::{CallCost, Work};
 use crate::kernels::{Geometry, GpuSide, Grid, Kernel, OwnKernel};
 use crate::machine::{Direction, MultiprocessorLimits};
-use crate::profile::{Known, OperationKind, OwnTime, TimedCall, Unknown};
+use crate::profile::{Known, OperationKind, OwnTime, Rule, TimedCall, Unknown};
 use crate::program::{LibraryStep, OwnStep, Step};
 use crate::units::{Bytes, Span};
 
@@ -72,7 +72,10 @@ impl CallCosts<'_> {
             let blocks = Blocks::holding(&grid, Span::from_nanos_f64(busy), machine);
             return Ok(Work::Kernel { gap, blocks });
         }
-        let at_best = self.halved.ns(Bottleneck::Kernels, time.at_best);
+        let at_best = match profile.follows(Rule::KernelTails) {
+            true => self.halved.ns(Bottleneck::Kernels, time.at_best),
+            false => busy,
+        };
         let busy = [busy, at_best].map(Span::from_nanos_f64);
         let blocks = Blocks::new(&grid, busy, machine);
         Ok(Work::Kernel { gap, blocks })

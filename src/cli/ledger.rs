@@ -1,0 +1,157 @@
+//! `hallway ledger`: what each rule of the simulator is worth on recorded runs.
+
+use super::outputs::check_outputs;
+use super::profiles::{CALIBRATIONS, LoadedProfile, deliver, in_folder, load, runs_in};
+use super::progress::Progress;
+use super::terminal::width;
+use super::verify::ScoreFormat;
+use super::{Failure, Outcome, rule};
+use crate::compare::{ErrorFigures, Ledger, LedgerMachine, RuleFigures, Score};
+use crate::profile::{Profile, Rule};
+use crate::report::json;
+use crate::search::candidates;
+use crate::simulate::{DRAWS, Draws, Tally};
+use crate::study::{Calibration, RecordedRuns};
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Shown below the arguments.
+const RULES: &str = "docs/simulator.md describes each rule under its name.";
+
+#[derive(Debug, Args)]
+#[command(after_help = RULES)]
+pub(super) struct LedgerArguments {
+    /// Profiles, or their folders, with runs of `hallway verify --random` [default: those in
+    /// calibration/]
+    profiles: Vec<PathBuf>,
+    /// Only this rule; repeatable [default: every rule]
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    rule: Vec<Rule>,
+    /// Seed for the simulated draws that the predicted ranges are computed from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[arg(long, value_enum, default_value = "table")]
+    format: ScoreFormat,
+    /// Write to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// A machine with its recorded runs.
+struct Recorded {
+    name: String,
+    found: LoadedProfile,
+    runs: Vec<RecordedRuns>,
+}
+
+pub(super) fn run(arguments: &LedgerArguments) -> Result<Outcome, Failure> {
+    let machines = machines(&arguments.profiles)?;
+    let output = arguments.output.as_deref();
+    let profiles = machines.iter().map(|machine| machine.found.path.as_path());
+    check_outputs(profiles, output)?;
+    let rules = if arguments.rule.is_empty() { &Rule::ALL[..] } else { &arguments.rule };
+    let draws = Draws::new(DRAWS, arguments.seed);
+    let effort = machines.iter().flat_map(|machine| &machine.runs).map(|runs| runs.effort(draws));
+    let effort: u64 = effort.sum();
+    let progress = Progress::over_stages(rules.len() + 1);
+    let scores = |words: &str, of: &dyn Fn(&Profile) -> Profile| -> Vec<Vec<Score>> {
+        progress.begin(words, effort);
+        machines.iter().map(|machine| machine.scores(of, draws, progress.tally())).collect()
+    };
+    let with = scores("with all rules", &Profile::clone);
+    let of_rule = |&rule: &Rule| {
+        let without = scores(rule.name(), &|profile| profile.without(rule));
+        RuleFigures::new(rule, &with, &without)
+    };
+    let rules = rules.iter().map(of_rule).collect();
+    drop(progress);
+    let ledger = Ledger { machines: named(&machines, &with), rules };
+    let text = match arguments.format {
+        ScoreFormat::Table => ledger.text(width(None, output)),
+        ScoreFormat::Markdown => ledger.markdown(),
+        ScoreFormat::Json => json(&ledger),
+    };
+    deliver(&text, output).map(|()| Outcome::Done)
+}
+
+impl Recorded {
+    fn load(path: &Path) -> Result<Self, Failure> {
+        let path = in_folder(path);
+        let found = LoadedProfile { profile: Profile::load(&path)?, path, has_other_gpu: false };
+        let mut runs = Vec::new();
+        for folder in random_runs(&found.path) {
+            for text in sorted(&folder).into_iter().filter(|path| is_scenario(path)) {
+                let workload = load(&text)?;
+                let kept = found.saved_runs_at(&workload, &runs_in(&folder, &workload))?;
+                runs.push(RecordedRuns::new(workload.clone(), candidates(&workload), kept));
+            }
+        }
+        runs.retain(|runs| runs.plans() > 0);
+        if runs.is_empty() {
+            let what = format!("no runs of random workloads next to {}", found.path.display());
+            return Err(Failure::refused(
+                what,
+                "run `hallway verify --random PLANS` on the profile's machine",
+            ));
+        }
+        let folder = found.path.parent().and_then(Path::file_name);
+        let name = folder.unwrap_or(found.path.as_os_str()).to_string_lossy().into_owned();
+        Ok(Self { name, found, runs })
+    }
+
+    fn scores(&self, of: &dyn Fn(&Profile) -> Profile, draws: Draws, done: &Tally) -> Vec<Score> {
+        let profile = of(&self.found.profile);
+        self.runs.iter().map(|runs| runs.scored(&profile, draws, done)).collect()
+    }
+}
+
+/// The machines that were named, or those whose folders are found.
+fn machines(named: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {
+    let paths =
+        if named.is_empty() { profiles_with_runs(Path::new(CALIBRATIONS)) } else { named.to_vec() };
+    if paths.is_empty() {
+        return Err(Failure::refused(
+            format!("no profile in {CALIBRATIONS}/ has runs of random workloads next to it"),
+            "name profiles, or run `hallway verify --random PLANS` on a calibrated machine",
+        ));
+    }
+    paths.iter().map(|path| Recorded::load(path)).collect()
+}
+
+fn named(machines: &[Recorded], scores: &[Vec<Score>]) -> Vec<LedgerMachine> {
+    let of = |(machine, scores): (&Recorded, &Vec<Score>)| {
+        let errors = ErrorFigures::of(scores.iter().flat_map(|score| &score.cells))?;
+        Some(LedgerMachine { name: machine.name.clone(), errors })
+    };
+    machines.iter().zip(scores).filter_map(of).collect()
+}
+
+/// Profiles in a folder, and in its folders, next to which random workloads were run.
+fn profiles_with_runs(folder: &Path) -> Vec<PathBuf> {
+    let profile = folder.join(Calibration::PROFILE);
+    let own = (profile.is_file() && !random_runs(&profile).is_empty()).then_some(profile);
+    let is_folder = |path: &PathBuf| path.is_dir() && !path.ends_with("runs");
+    let below = sorted(folder).into_iter().filter(is_folder);
+    own.into_iter().chain(below.flat_map(|folder| profiles_with_runs(&folder))).collect()
+}
+
+/// The folders with runs of random workloads next to a profile.
+fn random_runs(profile: &Path) -> Vec<PathBuf> {
+    let is_random = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        path.is_dir() && name.is_some_and(|name| name.starts_with("random-"))
+    };
+    sorted(&profile.with_file_name("runs")).into_iter().filter(is_random).collect()
+}
+
+fn is_scenario(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "toml")
+}
+
+/// What a folder holds; nothing if it cannot be read.
+fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}

@@ -1,0 +1,43 @@
+//! Recorded runs of a machine, scored with the rules that its profile follows.
+
+use super::score::score;
+use crate::compare::Score;
+use crate::profile::Profile;
+use crate::runs::RunSet;
+use crate::scenario::Workload;
+use crate::search::{Candidates, rank_counted};
+use crate::simulate::{Draws, Tally};
+
+/// A workload, those of its plans that were run, and their runs.
+#[derive(Debug, Clone)]
+pub struct RecordedRuns {
+    workload: Workload,
+    plans: Candidates,
+    runs: RunSet,
+}
+
+impl RecordedRuns {
+    /// Keeps the plans of a workload that were run.
+    pub fn new(workload: Workload, mut plans: Candidates, runs: RunSet) -> Self {
+        plans.plans.retain(|plan| runs.run_of(&plan.identity()).is_some());
+        Self { workload, plans, runs }
+    }
+
+    /// The number of plans that were run.
+    pub fn plans(&self) -> usize {
+        self.plans.plans.len()
+    }
+
+    /// How much a tally rises while these plans are predicted from so many draws.
+    pub fn effort(&self, draws: Draws) -> u64 {
+        let calls = self.plans.plans.iter().map(|plan| plan.program.body.len() as u64);
+        calls.sum::<u64>() * (draws.count as u64 + 1)
+    }
+
+    /// Predicts the plans and scores them. The profile may be that of the machine
+    /// [without a rule](Profile::without).
+    pub fn scored(&self, profile: &Profile, draws: Draws, done: &Tally) -> Score {
+        let ranking = rank_counted(self.plans.clone(), profile, draws, done);
+        score(&self.workload, &ranking, &self.runs)
+    }
+}
