@@ -86,7 +86,7 @@ impl<'p> CompiledProgram<'p> {
         analysis.fits.clone()?;
         analysis.shape.clone()?;
         let phase = random.as_mut().map_or(0.5, Antithetic::uniform);
-        let host_times = HostTimes::new(profile, random, (program, analysis.classes.lanes));
+        let host_times = HostTimes::new(profile, random, program);
         let body = Body::new(program, analysis, prices, host_times)?;
         profile.alike(body.devices())?;
         let structure = &body.structure;

@@ -10,10 +10,6 @@
 //! the copy's time for which its data is on the link. Calls that begin copies, record events or
 //! wait for events are no slower beside copies.
 //!
-//! Launches take longer right behind a wait in their stream (on an H200, by 0.1 to 0.2 us), and so
-//! do copies to the host (by 0.05 to 0.1 us), because they are the calls that find the stream
-//! waiting.
-//!
 //! Calls in which the CPU streams through memory take longer beside copies: see `streaming`.
 
 use super::antithetic::Antithetic;
@@ -30,13 +26,9 @@ pub(super) struct HostTimes<'p> {
     /// For data of each direction, how many nanoseconds longer launches take beside it, and how
     /// many nanoseconds each of its bytes is on the link.
     beside: [Option<(f64, f64)>; 2],
-    /// How much longer launches, and copies to the host, take right behind a wait.
-    behind_wait: [Option<Span>; 2],
     /// How many times as long the host takes that streams through memory beside copies of each
     /// direction; 1 if that was not measured.
     streaming: [f64; 2],
-    /// For each stream, whether a wait is its latest call.
-    waiting: Vec<bool>,
     /// When each host thread makes its next call, if it never waits for the device.
     times: Vec<Span>,
     /// When the copy engines work, by device and direction.
@@ -68,11 +60,7 @@ struct Copying {
 impl<'p> HostTimes<'p> {
     /// With launch times drawn one by one from `random`, or, without it, all equal to their
     /// estimate.
-    pub fn new(
-        profile: &'p Profile,
-        random: Option<Antithetic>,
-        (program, lanes): (&Program, usize),
-    ) -> Self {
+    pub fn new(profile: &'p Profile, random: Option<Antithetic>, program: &Program) -> Self {
         let (calls, link) = (&profile.calls, &profile.link);
         let beside = |longer: Option<Estimate>, rate: Option<Bandwidth>| {
             Some((longer?.ns, 1e9 / rate?.bytes_per_second()))
@@ -83,12 +71,9 @@ impl<'p> HostTimes<'p> {
                 beside(calls.launch_beside_copy_in, link.down_bytes_per_second),
                 beside(calls.launch_beside_copy_out, link.up_bytes_per_second),
             ],
-            behind_wait: [calls.launch_behind_wait, calls.copy_out_behind_wait]
-                .map(|longer| longer.map(|longer| longer.span())),
             streaming: Direction::BOTH.map(|way| {
                 profile.beside_cpu(way).map_or(1.0, |found| found.load_slowdown.max(1.0))
             }),
-            waiting: vec![false; lanes.max(1)],
             times: vec![Span::ZERO; program.thread_count()],
             copying: vec![Default::default(); program.devices().max(1)],
         }
@@ -98,7 +83,7 @@ impl<'p> HostTimes<'p> {
     /// if every call takes what its cost says.
     pub fn host_of(&mut self, cost: &CallCost, site: CallSite, is_launch: bool) -> Option<Span> {
         let is_usual = self.spread.is_none() && self.beside == [None; 2];
-        if is_usual && self.behind_wait == [None; 2] && self.streaming == [1.0; 2] {
+        if is_usual && self.streaming == [1.0; 2] {
             return None;
         }
         let mut host = cost.host;
@@ -109,27 +94,10 @@ impl<'p> HostTimes<'p> {
             host += self.slowed((self.times[site.thread], cost.host), cost.streams);
         }
         if !cost.in_graph {
-            host += self.behind_wait(&cost.work, site.stream, is_launch);
             self.times[site.thread] += host;
             self.note(cost, site);
         }
         Some(host)
-    }
-
-    /// How much longer the call takes if its stream was made to wait right before.
-    fn behind_wait(&mut self, work: &Work, stream: u16, is_launch: bool) -> Span {
-        let [launch, copy_out] = self.behind_wait.map(Option::unwrap_or_default);
-        match work {
-            Work::Nothing | Work::Record => Span::ZERO,
-            Work::Wait => {
-                self.waiting[usize::from(stream)] = true;
-                Span::ZERO
-            }
-            _ if !std::mem::take(&mut self.waiting[usize::from(stream)]) => Span::ZERO,
-            _ if is_launch => launch,
-            Work::Copy { direction: Direction::DeviceToHost, .. } => copy_out,
-            _ => Span::ZERO,
-        }
     }
 
     /// The drawn time of a launch that usually takes `usual`.
@@ -166,14 +134,9 @@ impl<'p> HostTimes<'p> {
     }
 
     fn note(&mut self, cost: &CallCost, site: CallSite) {
-        let CallSite { thread, stream, device, ends_copies } = site;
-        match cost.waits {
-            Waits::Thread(other) => {
-                self.times[thread] = self.times[thread].max(self.times[usize::from(other)]);
-            }
-            Waits::Stream => self.waiting[usize::from(stream)] = false,
-            Waits::Device(_) => self.waiting.fill(false),
-            Waits::No | Waits::Event | Waits::Staging => {}
+        let CallSite { thread, device, ends_copies, .. } = site;
+        if let Waits::Thread(other) = cost.waits {
+            self.times[thread] = self.times[thread].max(self.times[usize::from(other)]);
         }
         let time = self.times[thread];
         if ends_copies {

@@ -43,8 +43,6 @@ pub(crate) struct PollTimes {
     pub by_doorbells: bool,
     /// Whether work behind a waiting operation may restart its period.
     pub restarts: bool,
-    /// Whether engines poll when they have finished a node of a graph.
-    pub at_nodes: bool,
 }
 
 /// The place of an engine among those of all devices, or of a stream's operations for an engine
@@ -84,7 +82,6 @@ impl PollTimes {
             behind_out: behind_out(&polling.first_polls_in_graphs),
             by_doorbells: profile.follows(Rule::Doorbells),
             restarts: profile.follows(Rule::RestartedPeriods),
-            at_nodes: profile.follows(Rule::PollsAtNodes),
         })
     }
 

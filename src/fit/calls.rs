@@ -38,12 +38,6 @@ pub(super) fn calls(estimator: &Estimator<'_>, copies: &[CopyModel]) -> CallCost
         let ns = median(&longer).filter(|&ns| ns > 0.0)?;
         Some(Estimate::new(ns, estimator.estimate_of(with)?.scatter))
     };
-    // Launches and copies to the host come right behind a wait in turns that give every engine a
-    // stream. No call does in turns with one stream.
-    let longer_behind = |call| {
-        let in_turn = |one_stream| Quantity::CallInTurn { call: Some(call), one_stream };
-        longer(&in_turn(false), &in_turn(true))
-    };
     let beside = |copy| Quantity::LaunchBeside { copy };
     let longer_beside = |copy| longer(&beside(Some(copy)), &beside(None));
     let launch_beside_copy_in = longer_beside(Direction::HostToDevice);
@@ -61,12 +55,10 @@ pub(super) fn calls(estimator: &Estimator<'_>, copies: &[CopyModel]) -> CallCost
         launch_spread: launch_spread(estimator),
         launch_beside_copy_in,
         launch_beside_copy_out: longer_beside(Direction::DeviceToHost),
-        launch_behind_wait: longer_behind(TimedCall::Launch),
         launch_by_cublas: by_library(TimedCall::Multiply),
         launch_by_cufft: by_library(TimedCall::Transform),
         copy_in: copy(TimedCall::CopyIn),
         copy_out: copy(TimedCall::CopyOut),
-        copy_out_behind_wait: longer_behind(TimedCall::CopyOut),
         clear: cost(TimedCall::Clear),
         record: event(TimedCall::Record, TimedCall::LaunchAndRecord),
         wait: event(TimedCall::Wait, TimedCall::WaitAndLaunch),

@@ -22,16 +22,12 @@ pub struct CallCosts {
     pub launch_beside_copy_in: Option<Estimate>,
     /// How much longer a launch takes while a D2H copy is under way.
     pub launch_beside_copy_out: Option<Estimate>,
-    /// How much longer a launch takes right behind a wait in its stream.
-    pub launch_behind_wait: Option<Estimate>,
     /// How much longer a launch takes if cuBLAS makes it: cuBLAS chooses a kernel for the shapes,
     /// and may launch two.
     pub launch_by_cublas: Option<Estimate>,
     pub launch_by_cufft: Option<Estimate>,
     pub copy_in: Option<Estimate>,
     pub copy_out: Option<Estimate>,
-    /// How much longer the call of a D2H copy takes right behind a wait in its stream.
-    pub copy_out_behind_wait: Option<Estimate>,
     pub clear: Option<Estimate>,
     pub record: Option<Estimate>,
     pub wait: Option<Estimate>,
@@ -49,8 +45,8 @@ pub struct CallCosts {
 priced! {
     CallCosts {
         First: launch, copy_in, copy_out, clear, record, wait, synchronize;
-        Usual: launch_beside_copy_in, launch_beside_copy_out, launch_behind_wait,
-            copy_out_behind_wait, launch_by_cublas, launch_by_cufft;
+        Usual: launch_beside_copy_in, launch_beside_copy_out, launch_by_cublas,
+            launch_by_cufft;
         SpelledOut: copy_on_device, copy_rows, allocate_in_stream, free_in_stream;
         No: launch_spread;
     }

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 /// Version of the file format.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The last line of every profile. A file that was cut where a table ends would still be TOML,
 /// and a smaller profile.

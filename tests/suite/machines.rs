@@ -59,7 +59,7 @@ fn calls() -> CallCosts {
 
 pub fn machine() -> Profile {
     Profile {
-        schema_version: 1,
+        schema_version: 2,
         model_error: None,
         borrowed: Vec::new(),
         switched_off: Vec::new(),
@@ -73,8 +73,6 @@ pub fn machine() -> Profile {
             up_bytes_per_second: Some(bytes_per_nanosecond(4.0)),
             down_shared: Some(contention(250.0, 0.0625)),
             up_shared: Some(contention(1_000.0, 0.25)),
-            down_shared_kept: None,
-            up_shared_kept: None,
             scatter: SCATTER,
             down_switch: Some(constant(0.0)),
             up_switch: Some(constant(0.0)),

@@ -6,7 +6,6 @@ use crate::machine::{Direction, OperationKind};
 use crate::samples::provenance::MOST_GPUS;
 use crate::samples::{
     GraphCall, Load, MemoryWork, Quantity, SetupStep, Side, TimedCall, TransferPath,
-    WRITTEN_THROUGH,
 };
 use crate::units::Bytes;
 
@@ -145,7 +144,7 @@ impl Row<'_> {
             return Ok(Quantity::Beside { direction, bytes, load, of });
         }
         if self.is_beside_the_other(direction)? {
-            return Ok(Quantity::Shared { direction, bytes, footprint: WRITTEN_THROUGH });
+            return Ok(Quantity::Shared { direction, bytes });
         }
         self.on(Quantity::Copy { direction, bytes })
     }

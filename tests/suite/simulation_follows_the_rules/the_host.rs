@@ -304,36 +304,3 @@ fn what_helpers_used_before_takes_longer() {
     let apart = times([&moved, &moved]);
     assert_eq!(times([&arithmetic, &moved]), [helped[0], apart[0] + bytes / 2]);
 }
-
-#[test]
-fn calls_right_behind_a_wait_take_longer() {
-    let mut patient = machine();
-    patient.calls.launch_behind_wait = Some(exactly(150.0));
-    patient.calls.copy_out_behind_wait = Some(exactly(50.0));
-    let body = vec![
-        record(0, 0),
-        wait(1, 0),
-        wait(1, 0),
-        // No other stream was made to wait.
-        launch(0, 10),
-        record(1, 1),
-        launch(1, 10),
-        launch(1, 10),
-        wait(1, 0),
-        copy_in(1, PINNED, 10),
-        wait(2, 0),
-        copy_out(2, PINNED, 10),
-        copy_out(2, PINNED, 10),
-        // A synchronisation leaves nothing to wait for.
-        wait(1, 0),
-        synchronize(1),
-        launch(1, 10),
-    ];
-    let times =
-        [&patient, &machine()].map(|machine| lasts(&run(body.clone(), machine), Lane::Host));
-    let longer = times[0].iter().zip(&times[1]).map(|(here, there)| *here as i64 - *there as i64);
-    let mut longer: Vec<i64> = longer.collect();
-    // How long the synchronisation takes depends on what it waits for.
-    longer.remove(13);
-    assert_eq!(longer, [0, 0, 0, 0, 0, 150, 0, 0, 0, 0, 50, 0, 0, 0]);
-}
