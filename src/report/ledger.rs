@@ -1,7 +1,7 @@
 //! The tables of `hallway ledger`: what each rule of the simulator is worth on recorded runs.
 
 use super::table::{Column, Table};
-use super::words::{fine_percent, folded};
+use super::words::{fine_percent, folded, percent};
 use crate::compare::{Ledger, LedgerMachine, RuleEffect, RuleFigures};
 
 /// Below the table.
@@ -33,6 +33,12 @@ fn rules(ledger: &Ledger) -> Table<'_, RuleFigures> {
             effect(|all| changed(all.with.median, all.without.median)),
         )
         .with(Column::number("95%"), effect(|all| changed(all.with.p95, all.without.p95)))
+        .with(
+            Column::number("in range"),
+            effect(|all| {
+                format!("{} → {}", percent(all.with.coverage), percent(all.without.coverage))
+            }),
+        )
         .with(Column::words("pays"), |of| match of.earns {
             Some(true) => "yes",
             Some(false) => "no",

@@ -43,6 +43,7 @@ mod remedies_do_the_same;
 mod reports_say_it_plainly;
 mod reviews_open_from_disk;
 mod rooms_import_one_way;
+mod rules_have_switches;
 mod said;
 mod samples_from_elsewhere;
 mod scenarios_are_checked;

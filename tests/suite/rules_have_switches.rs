@@ -1,0 +1,88 @@
+//! Each rule of the simulator has a name and a switch, and the ledger says what it is worth.
+
+use super::commands::{hallway, printed, ran};
+use super::predicted::repository;
+use hallway::compare::Ledger;
+use hallway::profile::{Profile, Rule};
+use std::collections::BTreeSet;
+
+const ONE: &str = "calibration/others/one-h200";
+
+fn profile(folder: &str) -> Profile {
+    Profile::load(&repository().join(folder).join("profile.toml")).expect("committed")
+}
+
+/// The rules that have prices in some profile, or something else to forget.
+fn changed_by(profile: &Profile) -> BTreeSet<Rule> {
+    let is_changed =
+        |&rule: &Rule| Profile { switched_off: Vec::new(), ..profile.without(rule) } != *profile;
+    Rule::ALL.into_iter().filter(is_changed).collect()
+}
+
+/// Rules without prices, which the simulator asks for by name.
+const ASKED_FOR: [Rule; 4] =
+    [Rule::KernelTails, Rule::Channels, Rule::Doorbells, Rule::RestartedPeriods];
+
+#[test]
+fn a_switch_takes_out_what_only_its_rule_has() {
+    let mut changed = changed_by(&profile("calibration/others/two-h200"));
+    changed.extend(changed_by(&profile(ONE)));
+    for rule in Rule::ALL {
+        assert_eq!(changed.contains(&rule), !ASKED_FOR.contains(&rule), "{rule}");
+    }
+    for rule in ASKED_FOR {
+        let without = profile(ONE).without(rule);
+        assert!(!without.follows(rule) && without.follows(Rule::NewPages), "{rule}");
+    }
+}
+
+#[test]
+fn rules_are_described_under_their_names() {
+    let text = std::fs::read_to_string(repository().join("docs/simulator.md")).expect("a page");
+    for rule in Rule::ALL {
+        assert!(text.contains(&format!("`{rule}`")), "{rule} is not described");
+    }
+}
+
+/// A prediction without a rule differs, and says so.
+#[test]
+fn predictions_can_leave_rules_out() {
+    let said = |options: &[&str]| {
+        let arguments = ["evaluate", "scenarios/three-task-graph.toml"];
+        printed(&mut hallway(repository(), arguments.iter().chain(options)))
+    };
+    let without = said(&["--without", "doorbells", "--without", "new-pages"]);
+    assert!(without.contains("Without the rules doorbells, new-pages"), "{without}");
+    let with = said(&[]);
+    assert!(!with.contains("Without the rules"), "{with}");
+    let unknown = ran(repository(), ["evaluate", "a.toml", "--without", "no-such-rule"]);
+    let told = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(told.contains("the rules are launches-beside-copies, "), "{told}");
+}
+
+/// Inline copies are what most plans of these runs exercise; no plan has more streams than channels.
+#[test]
+fn the_ledger_scores_recorded_runs_without_a_rule() {
+    let arguments =
+        ["ledger", ONE, "--rule", "inline-copies", "--rule", "channels", "--format", "json"];
+    let ledger = printed(&mut hallway(repository(), arguments));
+    let ledger: Ledger = serde_json::from_str(&ledger).expect("its own form");
+    let [inline, channels] = &ledger.rules[..] else { panic!("two rules") };
+    let [machine] = &ledger.machines[..] else { panic!("one machine") };
+    assert_eq!((machine.name.as_str(), machine.errors.plans), ("one-h200", 300));
+    let all = inline.all.expect("exercised");
+    assert!(all.with.plans > 100 && all.with.plans < 300, "{}", all.with.plans);
+    assert!(all.without.p95 > all.with.p95 && inline.earns == Some(true), "{all:?}");
+    assert_eq!(inline.machines, [inline.all]);
+    assert_eq!((channels.all, channels.earns), (None, None));
+}
+
+#[test]
+fn a_ledger_needs_recorded_runs() {
+    let output = ran(repository(), ["ledger", "calibration/h200"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("no runs of random workloads next to calibration/h200"), "{told}");
+    assert!(told.contains("verify --random"), "{told}");
+}
