@@ -78,7 +78,10 @@ impl Recorded {
     fn load(path: &Path) -> Result<Self, Failure> {
         let path = in_folder(path);
         let found = LoadedProfile { profile: Profile::load(&path)?, path, has_other_gpu: false };
-        let mut runs = Vec::new();
+        let mut runs = match found.samples().exists() {
+            true => RecordedRuns::of_trials(&found.own_samples()?),
+            false => Vec::new(),
+        };
         for folder in random_runs(&found.path) {
             for text in sorted(&folder).into_iter().filter(|path| is_scenario(path)) {
                 let workload = load(&text)?;
@@ -88,7 +91,7 @@ impl Recorded {
         }
         runs.retain(|runs| runs.plans() > 0);
         if runs.is_empty() {
-            let what = format!("no runs of random workloads next to {}", found.path.display());
+            let what = format!("no runs of random plans next to {}", found.path.display());
             return Err(Failure::refused(
                 what,
                 "run `hallway verify --random PLANS` on the profile's machine",
@@ -129,7 +132,10 @@ fn named(machines: &[Recorded], scores: &[Vec<Score>]) -> Vec<LedgerMachine> {
 /// Profiles in a folder, and in its folders, next to which random workloads were run.
 fn profiles_with_runs(folder: &Path) -> Vec<PathBuf> {
     let profile = folder.join(Calibration::PROFILE);
-    let own = (profile.is_file() && !random_runs(&profile).is_empty()).then_some(profile);
+    let has_runs = || {
+        profile.with_file_name(Calibration::SAMPLES).is_file() || !random_runs(&profile).is_empty()
+    };
+    let own = (profile.is_file() && has_runs()).then(|| profile.clone());
     let is_folder = |path: &PathBuf| path.is_dir() && !path.ends_with("runs");
     let below = sorted(folder).into_iter().filter(is_folder);
     own.into_iter().chain(below.flat_map(|folder| profiles_with_runs(&folder))).collect()

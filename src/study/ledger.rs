@@ -3,9 +3,10 @@
 use super::score::score;
 use crate::compare::Score;
 use crate::profile::Profile;
-use crate::runs::RunSet;
+use crate::runs::{Run, RunSet};
+use crate::samples::{Samples, Trial};
 use crate::scenario::Workload;
-use crate::search::{Candidates, rank_counted};
+use crate::search::{Candidates, candidates, rank_counted};
 use crate::simulate::{Draws, Tally};
 
 /// A workload, those of its plans that were run, and their runs.
@@ -21,6 +22,33 @@ impl RecordedRuns {
     pub fn new(workload: Workload, mut plans: Candidates, runs: RunSet) -> Self {
         plans.plans.retain(|plan| runs.run_of(&plan.identity()).is_some());
         Self { workload, plans, runs }
+    }
+
+    /// The random plans that a calibration ran, by workload. Workloads that this version cannot
+    /// read are left out.
+    pub fn of_trials(samples: &Samples) -> Vec<Self> {
+        let by_workload = samples.trials.chunk_by(|one, next| one.scenario == next.scenario);
+        let of = |(at, trials): (usize, &[Trial])| {
+            let workload = Workload::from_toml("trial", &trials[0].scenario).ok()?;
+            let workload = Workload { name: format!("trial {at}"), ..workload };
+            let plans = candidates(&workload);
+            let mut runs = RunSet::new(&workload.name, samples.machine.unix_time);
+            for trial in trials {
+                let Some(plan) = plans.plans.iter().find(|plan| plan.name() == trial.plan) else {
+                    continue;
+                };
+                runs.runs.push(Run {
+                    plan: trial.plan.clone(),
+                    identity: plan.identity(),
+                    setups_ns: Vec::new(),
+                    passes_ns: trial.passes.clone(),
+                    beside_ns: trial.beside.clone(),
+                    worst_error: 0.0,
+                });
+            }
+            Some(Self::new(workload, plans, runs))
+        };
+        by_workload.enumerate().filter_map(of).collect()
     }
 
     /// The number of plans that were run.
