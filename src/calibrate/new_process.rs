@@ -53,7 +53,10 @@ pub fn first_uses(process: &NewProcess, count: usize) -> Result<Vec<Measurement>
 
 impl NewProcess {
     /// Starts one, hands it the kernel library and waits for its times.
-    fn times(&self, image: &str) -> Result<FirstTimes, String> {
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), or if it says anything else.
+    pub fn times(&self, image: &str) -> Result<FirstTimes, String> {
         let (said, _) = self.run(image)?;
         serde_json::from_str(said.trim()).map_err(|error| format!("reported no times ({error})"))
     }

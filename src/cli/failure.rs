@@ -6,7 +6,7 @@ use crate::profile::ProfileError;
 use crate::report::{Drawn, Failed, Problem, ProblemKind, json_line};
 use crate::runs::RunsError;
 use crate::samples::SamplesError;
-use crate::study::TrialError;
+use crate::study::{StudyError, TrialError};
 use miette::{Diagnostic, MietteDiagnostic, Report};
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -132,6 +132,27 @@ impl From<TrialError> for Failure {
         match error.source {
             ExecuteError::Gpu(error) => Self::from(error),
             _ => Self::of_machine(error),
+        }
+    }
+}
+
+/// How to go on after plans were run.
+const KEPT: &str = "the runs made so far are kept; to continue, repeat the command with --resume";
+
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        match error {
+            StudyError::Runs(error) => error.into(),
+            StudyError::Execute { source: ExecuteError::Gpu(error), .. } if error.is_absence() => {
+                error.into()
+            }
+            StudyError::Execute { .. } => Self::told(ProblemKind::Machine, error, KEPT),
+            StudyError::CannotResume { .. } => Self::refused(
+                error,
+                "use the same profile, scenarios, seed and draws as before, or drop --resume to \
+                 run all plans again",
+            ),
+            StudyError::Interrupted => Self::interrupted(&format!("hallway: interrupted; {KEPT}")),
         }
     }
 }

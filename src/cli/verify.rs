@@ -1,5 +1,8 @@
 //! `hallway verify`: run the plans, score the predictions, keep the runs.
 
+mod set_up;
+mod subjects;
+
 use super::calibrate::team;
 use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, Predictor, check_runs, deliver, runs_in, write_whole};
@@ -7,19 +10,19 @@ use super::progress::Progress;
 use super::terminal::{NARROWEST, interrupts, unless_stopped, width};
 use super::traces::traced;
 use super::{Failure, Outcome, Predicting};
-use crate::execute::{Effort, ExecuteError};
+use crate::compare::FailedSetUp;
+use crate::execute::Effort;
 use crate::gpu::Device;
 use crate::profile::Profile;
-use crate::report::{ProblemKind, Scores, TracedPlan, Verification, json, trace};
+use crate::report::{Scores, SetUpReport, TracedPlan, Verification, json, trace};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Candidates, candidates_for};
-use crate::study::{
-    Drawn, Event, Job, Predicted, Runner, Shard, StudyError, Which, digest, draw, score,
-};
+use crate::study::{Event, Job, Predicted, Runner, Shard, Which, digest, score, score_set_up};
 use clap::{Args, ValueEnum};
+use set_up::Gpu;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use subjects::Subjects;
 
 /// Shown below the arguments.
 const BELOW: &str = "\
@@ -78,6 +81,11 @@ pub(super) struct VerifyArguments {
     #[arg(long, value_name = "PLANS", conflicts_with_all = ["trace", "time_calls"],
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     random: Option<u32>,
+    /// Also score set-up: start new processes, each of which opens the GPU, loads the kernels, sets
+    /// one plan up and runs it for the first time. 3 for each plan on the GPU, or 1 with --random.
+    /// Takes about a second per process. Plans with kernels of your own are left out
+    #[arg(long, conflicts_with = "recorded")]
+    set_up: bool,
     /// Index of the GPU to run on, counted from 0
     #[arg(long, default_value_t = 0)]
     gpu: usize,
@@ -122,8 +130,9 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         let what = format!("plans cannot run on a hypothetical GPU ({})", gpu.key);
         return Err(Failure::refused(what, "drop --gpu-model"));
     }
-    let found = arguments.predicting.profile()?;
-    let subjects = Subjects::new(arguments, &found)?;
+    let VerifyArguments { predicting, random, shard, recorded, .. } = arguments;
+    let found = predicting.profile()?;
+    let subjects = Subjects::new(predicting, (*random, *shard), *recorded, &found)?;
     let folder = subjects.folder.clone();
     let runs_of = |workload: &Workload| runs_in(&folder, workload);
     let workloads = || subjects.all.iter().map(|(workload, _)| workload);
@@ -136,11 +145,12 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
         true => check_outputs(inputs.chain(paths()), written),
         false => check_outputs(inputs, paths().chain(written)),
     }?;
-    let device = if arguments.recorded {
-        None
-    } else {
+    if !arguments.recorded {
         subjects.check_names(&arguments.timed())?;
-        subjects.device(arguments.gpu)?
+    }
+    let gpu = match arguments.recorded || !subjects.need_gpu() {
+        true => Gpu::None,
+        false => Gpu::new(arguments.gpu, arguments.set_up)?,
     };
     let progress = Progress::over_stages(subjects.all.len());
     let predictor = arguments.predicting.predictor(&found, &progress);
@@ -154,20 +164,27 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     drop(progress);
     let digest = digest(&found.profile, &predicted);
     let mut jobs = Job::all(&predicted, (&found.profile, &digest), arguments.which(), runs_of);
-    let sets = if arguments.recorded {
+    let (sets, failed) = if arguments.recorded {
         let is_meant = |one: &&Predicted| {
             arguments.shard.is_none() || jobs.iter().any(|job| *job.workload == one.workload)
         };
         let meant = predicted.iter().filter(is_meant).map(|one| &one.workload);
-        meant.map(|workload| found.saved_runs_at(workload, &runs_of(workload))).collect()
+        let sets = meant.map(|workload| found.saved_runs_at(workload, &runs_of(workload)));
+        (sets.collect::<Result<_, _>>()?, Vec::new())
     } else {
         eprintln!("Predictions: {digest}");
         for (path, text) in &subjects.texts {
             write_whole(path, text)?;
         }
-        run_all(arguments, device.as_ref(), &found.profile, &mut jobs)
-    }?;
-    let (verification, traces) = scored(arguments, &found, &predicted, &digest, sets)?;
+        if arguments.resume {
+            resume(arguments, &mut jobs)?;
+        }
+        let sources = &subjects.sources;
+        let failed = gpu.set_up(random.is_some(), (&found.profile, sources), &mut jobs)?;
+        (run_all(arguments, gpu.opened()?.as_ref(), &found.profile, &mut jobs)?, failed)
+    };
+    let (mut verification, traces) = scored(arguments, &found, &predicted, &digest, &sets)?;
+    verification.set_up = set_up_scores(&found.profile, &predicted, &sets, failed);
     let is_whole = arguments.random.is_none() && arguments.shard.is_none();
     if !arguments.recorded && is_whole && arguments.predicting.without.is_empty() {
         keep_scores(&found, &verification)?;
@@ -184,65 +201,6 @@ fn keep_scores(found: &LoadedProfile, verification: &Verification) -> Result<(),
     scores.map_or(Ok(()), |scores| write_whole(&found.scores(), &scores.json()))
 }
 
-/// The workloads and the plans to predict, and where their runs are kept.
-struct Subjects {
-    all: Vec<(Workload, Candidates)>,
-    folder: PathBuf,
-    /// Scenarios that were drawn, with the files that show them.
-    texts: Vec<(PathBuf, String)>,
-}
-
-impl Subjects {
-    fn new(arguments: &VerifyArguments, found: &LoadedProfile) -> Result<Self, Failure> {
-        let VerifyArguments { predicting, random, shard, .. } = arguments;
-        let runs = found.runs();
-        let in_part = |folder: PathBuf| match shard {
-            Some(shard) => folder.join(shard.folder()),
-            None => folder,
-        };
-        let Some(plans) = random else {
-            let all = predicting.workloads()?.into_iter();
-            let folder = in_part(runs);
-            let all = all.map(|workload| {
-                let kept = arguments.recorded.then(|| RunSet::load(&runs_in(&folder, &workload)));
-                let mut plans = candidates_for(&workload, &found.profile);
-                // A plan that was found with the profile and not run then is none to compare.
-                if let Some(Ok(runs)) = kept {
-                    plans.retain_found(|plan| runs.run_of(&plan.identity()).is_some());
-                }
-                (workload, plans)
-            });
-            return Ok(Self { all: all.collect(), folder, texts: Vec::new() });
-        };
-        let folder = runs.join(format!("random-{}", predicting.seed));
-        let (mut all, mut texts) = (Vec::new(), Vec::new());
-        for Drawn { text, workload, plans } in draw(*plans as usize, predicting.seed) {
-            texts.push((folder.join(format!("{}.toml", workload.name)), text));
-            all.push((workload, plans));
-        }
-        Ok(Self { all, folder: in_part(folder), texts })
-    }
-
-    /// Refuses a plan that no scenario has before minutes are spent on the others.
-    fn check_names(&self, names: &[String]) -> Result<(), Failure> {
-        let plans = || self.all.iter().flat_map(|(_, candidates)| &candidates.plans);
-        let unknown = |name: &&String| plans().all(|plan| plan.name() != **name);
-        names.iter().find(unknown).map_or(Ok(()), |name| {
-            Err(Failure::refused(
-                format!("no scenario has a plan named `{name}`"),
-                "`hallway evaluate --all` lists all plans; put the whole name in quotes",
-            ))
-        })
-    }
-
-    /// The GPU, unless no plan needs one.
-    fn device(&self, number: usize) -> Result<Option<Device>, Failure> {
-        let mut plans = self.all.iter().flat_map(|(_, candidates)| &candidates.plans);
-        let is_needed = plans.any(|plan| plan.program.needs_device());
-        Ok(is_needed.then(|| Device::open(number)).transpose()?)
-    }
-}
-
 impl VerifyArguments {
     fn which(&self) -> Which {
         let most = self.plans.map(|plans| plans as usize);
@@ -253,6 +211,15 @@ impl VerifyArguments {
     fn timed(&self) -> Vec<String> {
         self.time_calls.iter().chain(&self.plan).cloned().collect()
     }
+}
+
+/// Takes up what an interrupted process has kept.
+fn resume(arguments: &VerifyArguments, jobs: &mut [Job<'_>]) -> Result<(), Failure> {
+    let plans: usize = jobs.iter().map(|job| job.programs().count()).sum();
+    let all = plans * arguments.rounds as usize;
+    let there: usize = jobs.iter_mut().map(Job::resume).sum::<Result<_, _>>()?;
+    eprintln!("Resuming: {there} of {all} runs are done");
+    Ok(())
 }
 
 /// Runs the plans on this machine, and keeps the runs beside the profile.
@@ -276,18 +243,13 @@ fn run_all(
         effort: if is_random { Effort::BRIEF } else { Effort::FULL },
         traced: if is_random { None } else { Some(&timed) },
     };
-    if arguments.resume {
-        let all = runner.left(jobs);
-        let there: usize = jobs.iter_mut().map(Job::resume).sum::<Result<_, _>>()?;
-        eprintln!("Resuming: {there} of {all} runs are done");
-    }
     let is_stopped = interrupts().map_err(Failure::of_machine)?;
     let progress = Progress::over_stages(1);
     progress.begin("running", runner.left(jobs) as u64);
     runner
         .run(jobs, &mut |event| {
             match event {
-                Event::Begins => {}
+                Event::Begins | Event::NotSetUp(_) => {}
                 Event::Kept => progress.tally().add(1),
                 Event::LeftOut { scenario, error } => {
                     progress.note(&format!("{scenario}: skipped: {error}"));
@@ -298,37 +260,16 @@ fn run_all(
         .map_err(Failure::from)
 }
 
-/// How to go on after a failure.
-const KEPT: &str = "the runs made so far are kept; to continue, repeat the command with --resume";
-
-impl From<StudyError> for Failure {
-    fn from(error: StudyError) -> Self {
-        match error {
-            StudyError::Runs(error) => error.into(),
-            StudyError::Execute { source: ExecuteError::Gpu(error), .. } if error.is_absence() => {
-                error.into()
-            }
-            StudyError::Execute { .. } => Self::told(ProblemKind::Machine, error, KEPT),
-            StudyError::CannotResume { .. } => Self::refused(
-                error,
-                "use the same profile, scenarios, seed and draws as before, or drop --resume to \
-                 run all plans again",
-            ),
-            StudyError::Interrupted => Self::interrupted(&format!("hallway: interrupted; {KEPT}")),
-        }
-    }
-}
-
 /// Scores the runs, and finds the timelines that were asked for.
 fn scored(
     arguments: &VerifyArguments,
     found: &LoadedProfile,
     predicted: &[Predicted],
     digest: &str,
-    sets: Vec<RunSet>,
+    sets: &[RunSet],
 ) -> Result<(Verification, Vec<TracedPlan>), Failure> {
     let mut sets: BTreeMap<String, RunSet> =
-        sets.into_iter().map(|set| (set.scenario.clone(), set)).collect();
+        sets.iter().map(|set| (set.scenario.clone(), set.clone())).collect();
     let (mut scores, mut traces) = (Vec::new(), Vec::new());
     for Predicted { workload, ranking } in predicted {
         let name = &workload.name;
@@ -367,6 +308,20 @@ fn scored(
         verification.checks.clear();
     }
     Ok((verification, traces))
+}
+
+/// The score of set-up, if new processes were started.
+fn set_up_scores(
+    profile: &Profile,
+    predicted: &[Predicted],
+    sets: &[RunSet],
+    failed: Vec<FailedSetUp>,
+) -> Option<SetUpReport> {
+    let of = |set: &RunSet| {
+        let one = predicted.iter().find(|one| one.workload.name == set.scenario)?;
+        Some(score_set_up(&one.workload, &one.ranking, set, profile))
+    };
+    SetUpReport::of(sets.iter().filter_map(of).flatten().collect(), failed)
 }
 
 fn deliver_all(

@@ -8,11 +8,15 @@ mod agreement;
 mod drift;
 mod ledger;
 mod replay;
+mod set_up;
 
 pub use agreement::{Agreement, Pair};
 pub use drift::{Answer as DriftAnswer, Drift};
 pub use ledger::{Ledger, LedgerMachine, RuleEffect, RuleFigures};
 pub use replay::Replay;
+pub use set_up::{
+    FailedSetUp, PartFigures, ScoredPart, ScoredSetUp, SetUpFigures, SetUpMeasured, SetUpPart,
+};
 
 use crate::machine::Side;
 use crate::profile::Handling;

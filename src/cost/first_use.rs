@@ -6,9 +6,7 @@ use super::history::MemoryHistory;
 use crate::kernels::{GpuSide, Kernel, Library};
 use crate::machine::{DeviceId, HostMemory};
 use crate::profile::{Known, MemoryWork, Profile, Unknown};
-use crate::program::{
-    Access, AccessKind, AllocationId, Call, MemoryChange, Place, Process, Program, Step,
-};
+use crate::program::{AllocationId, Place, Process, Program, Step};
 use crate::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -159,16 +157,11 @@ fn libraries(program: &Program) -> Vec<Library> {
 /// thread that registers it.
 fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryWork)> {
     let mut history = MemoryHistory::new(program, profile, program.host_footprint());
-    let mut is_new: Vec<Option<bool>> = vec![None; program.allocations.len()];
+    let is_new = program.written_first();
+    (0..is_new.len()).filter(|&at| is_new[at]).for_each(|at| history.renew(AllocationId(at)));
     let mut touched: BTreeMap<(AllocationId, MemoryWork), Bytes> = BTreeMap::new();
     for call in &program.body {
-        let mut uses_new = false;
-        for id in program.accesses(call).map(|one| one.allocation()) {
-            uses_new |= *is_new[id.0].get_or_insert_with(|| {
-                let is_new = may_be_new(program, id) && only_writes(program, call, id);
-                is_new.then(|| history.renew(id)).is_some()
-            });
-        }
+        let uses_new = program.accesses(call).any(|one| is_new[one.allocation().0]);
         // Each pass pays for what it renews or takes.
         if !uses_new || call.memory_change().is_some_and(|(_, change)| change.is_new()) {
             continue;
@@ -182,24 +175,4 @@ fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryWork
         *touched.entry((allocation, cost)).or_default() += bytes;
     }
     touched.into_iter().map(|((_, cost), bytes)| (bytes, cost)).collect()
-}
-
-/// Whether a buffer's memory is as the process gets it, if nothing has used it yet.
-fn may_be_new(program: &Program, id: AllocationId) -> bool {
-    let allocation = program.allocation(id);
-    let is_there = match allocation.place {
-        Place::Host(HostMemory::Pageable) => true,
-        // What the scenario has pinned was touched by whoever pinned it.
-        Place::Host(HostMemory::Pinned) => {
-            program.setup.iter().any(|call| call.pinned() == Some(id))
-        }
-        Place::Host(_) | Place::Device(_) => false,
-    };
-    is_there && allocation.holds.is_some()
-}
-
-/// Whether a call that uses memory does nothing but write to it.
-fn only_writes(program: &Program, call: &Call, id: AllocationId) -> bool {
-    let writes = |one: Access| one.writes() && one.kind != AccessKind::Changes(MemoryChange::Renew);
-    program.accesses(call).filter(|one| one.allocation() == id).all(writes)
 }

@@ -3,9 +3,11 @@
 use super::data::Contents;
 use super::error::{ExecuteError, Executed};
 use crate::gpu::{AnyDevice, AnyMemory, AnyRegistration, AnyStream};
-use crate::host::PageMemory;
-use crate::machine::{HostMemory, Residence};
-use crate::program::{Allocation, AllocationId, MemoryChange, Place, Program, Slice};
+use crate::host::{PageMemory, available_memory};
+use crate::machine::{Capacities, HostMemory, Residence};
+use crate::program::{
+    Allocation, AllocationId, MemoryChange, Place, Program, Slice, Whose, check_fits,
+};
 use crate::scenario::{Home, Workload};
 use crate::units::Bytes;
 use std::borrow::Cow;
@@ -55,6 +57,15 @@ impl<D: AnyDevice> Memory<D> {
     }
 }
 
+/// The pages of a plan's host memory before it is set up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pages {
+    /// All pages were touched.
+    Touched,
+    /// Pages that the body writes before anybody reads them are as a new process gets them.
+    New,
+}
+
 /// All memory of a plan, indexed by allocation.
 pub(super) struct Memories<'d, D: AnyDevice> {
     /// Plans on the CPU need none.
@@ -89,6 +100,18 @@ impl<'d, D: AnyDevice> Memories<'d, D> {
             memories.put((index, &held), 0, contents.of(id))?;
         }
         Ok(memories)
+    }
+
+    /// Gives back the pages that the body writes before anybody reads them, so that whoever
+    /// touches them first pays for that, as in a new process.
+    pub fn renew_pages(&mut self, program: &Program) -> Executed {
+        let written_first = program.written_first();
+        for (memory, _) in self.all.iter_mut().zip(written_first).filter(|(_, first)| *first) {
+            if let Memory::Pageable(pages) = memory {
+                pages.renew()?;
+            }
+        }
+        Ok(())
     }
 
     /// The first device of the plan.
@@ -278,4 +301,21 @@ fn room(allocation: &Allocation) -> Bytes {
 
 pub(super) fn need<D>(device: Option<&D>) -> Executed<&D> {
     device.ok_or(ExecuteError::NeedsDevice)
+}
+
+/// Checks that the plan fits into what is free, before anything is allocated: the system
+/// may kill, without a word, whoever takes the last page.
+pub(super) fn check_room<D: AnyDevice>(device: Option<&D>, program: &Program) -> Executed {
+    let free = |device: &D| {
+        let devices = (0..program.devices().max(1)).map(|index| device.nth(index)?.free_memory());
+        devices.collect::<Result<Vec<_>, _>>()
+    };
+    // What the plan takes of any device has to fit on the one with the least free memory.
+    let device = device.map(free).transpose()?.and_then(|free| free.into_iter().min());
+    let host = available_memory();
+    let there_is = Capacities { device, pinned: host, host };
+    check_fits(program, there_is, Whose::Now).map_err(|source| {
+        let plan = program.label.clone();
+        ExecuteError::DoesNotFit { plan, source }
+    })
 }

@@ -2,18 +2,17 @@
 //! another checked pass.
 
 use super::effort::{Effort, warm_up_passes};
-use super::error::{ExecuteError, Executed};
+use super::error::Executed;
 use super::executor::{Executor, Expected};
 use super::handles::Handles;
-use super::memory::{Memories, Memory};
+use super::memory::{Memories, Memory, Pages, check_room};
 use super::movable::Whole;
 use super::outputs::{check_calls, outputs};
 use super::prepared::{Prepared, make_once, make_setup, on_stream};
 use super::{by_events, by_records};
 use crate::gpu::{AnyDevice, AnyGraph, AnyStream};
-use crate::host::{OneCpu, available_memory};
-use crate::machine::Capacities;
-use crate::program::{Call, Program, Threads, Whose, check_fits};
+use crate::host::OneCpu;
+use crate::program::{Call, Program, Threads};
 use crate::runs::{Run, Trace};
 use crate::units::Span;
 use rand::rngs::ChaCha8Rng;
@@ -34,6 +33,16 @@ const LONGEST_PAUSE: Duration = Duration::from_micros(8);
 /// Passes after which another core's caches have warmed up to the plan.
 const PASSES_TO_SETTLE: usize = 2;
 
+/// What setting a plan up took.
+pub(super) struct Took {
+    /// Creating streams and events.
+    pub handles: Span,
+    /// The calls of the set-up, and the graphs.
+    pub setup: Span,
+    /// Looking kernels up and getting the body's calls ready.
+    pub body: Span,
+}
+
 /// A plan that is set up.
 ///
 /// Fields are dropped in this order: handles before the memory they use.
@@ -46,7 +55,7 @@ pub(super) struct Stage<'a, D: AnyDevice> {
     handles: Handles<D>,
     memories: Memories<'a, D>,
     expected: Expected<'a>,
-    setup: Span,
+    took: Took,
     /// Whether only the issuing thread works for the plan. Then its passes need a core to
     /// themselves.
     works_alone: bool,
@@ -66,23 +75,42 @@ pub(super) struct Stage<'a, D: AnyDevice> {
 impl<'a, D: AnyDevice> Stage<'a, D> {
     /// Sets the plan up, makes a first pass and checks its outputs.
     pub fn new(executor: &'a Executor<'_, D>, program: &'a Program) -> Executed<Self> {
+        let mut stage = Self::set_up(executor, program, Pages::Touched)?;
+        // New memory of a device holds anything; from now on it holds what is expected of it.
+        stage.checked_pass()?;
+        stage.lasts = Duration::from_nanos(stage.pass()?.nanos());
+        Ok(stage)
+    }
+
+    /// Sets the plan up.
+    pub fn set_up(
+        executor: &'a Executor<'_, D>,
+        program: &'a Program,
+        pages: Pages,
+    ) -> Executed<Self> {
         let device = executor.device;
         check_room(device, program)?;
         check_calls(executor.workload, program)?;
         let expected = executor.expected(program)?;
         let mut memories = Memories::before(device, executor.workload, program, &expected.before)?;
-        let handles = Handles::new(device, program)?;
+        if pages == Pages::New {
+            memories.renew_pages(program)?;
+        }
         let start = D::now();
+        let handles = Handles::new(device, program)?;
+        let created = D::now();
         make_setup(program, executor.team, &handles, &mut memories)?;
         device.map_or(Ok(()), D::make_current)?;
-        let setup = (D::now() - start).into();
+        let (created, setup) = ((created - start).into(), (D::now() - created).into());
         for stream in &handles.streams {
             stream.synchronize()?;
         }
         let whole = Whole::new(program);
         let calls = program.body.iter();
+        let start = D::now();
         let body = calls.map(|call| whole.ready(call, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
+        let took = Took { handles: created, setup, body: (D::now() - start).into() };
         let footprint = program.host_footprint();
         let is_shared = |call: &Call| call.cpu_threads(footprint) == Some(Threads::All);
         let mut stage = Self {
@@ -93,7 +121,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
             handles,
             memories,
             expected,
-            setup,
+            took,
             works_alone: executor.team.threads() == 1 || !program.body.iter().any(is_shared),
             rounds: 1,
             lasts: Duration::ZERO,
@@ -103,12 +131,15 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
             worst_error: 0.0,
         };
         stage.capture()?;
-        // New memory of a device holds anything; from now on it holds what is expected of it.
-        stage.begin_anew()?;
-        stage.pass()?;
-        stage.check()?;
-        stage.lasts = Duration::from_nanos(stage.pass()?.nanos());
         Ok(stage)
+    }
+
+    /// Makes a pass that starts from what was there before the plan, and checks its outputs.
+    pub fn checked_pass(&mut self) -> Executed {
+        self.begin_anew()?;
+        self.rounds = 1;
+        self.pass()?;
+        self.check()
     }
 
     /// Compares all outputs with what they must be. Stand-ins compute nothing, so that behind them
@@ -143,10 +174,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
     pub fn finish(mut self, effort: Effort) -> Executed<Run> {
         // The outputs must still be right at full speed, and nothing may be left of those
         // that were right before.
-        self.begin_anew()?;
-        self.rounds = 1;
-        self.pass()?;
-        self.check()?;
+        self.checked_pass()?;
         let (mut passes, mut beside) =
             (std::mem::take(&mut self.passes), std::mem::take(&mut self.beside));
         if passes.len() < effort.times(effort.turns).fewest.div_ceil(2) {
@@ -156,9 +184,10 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         Ok(Run {
             plan: self.program.label.clone(),
             identity: self.program.identity(),
-            setups_ns: vec![self.setup],
+            setups_ns: vec![self.took.setup],
             passes_ns: passes,
             beside_ns: beside,
+            new_processes: Vec::new(),
             worst_error: self.worst_error,
         })
     }
@@ -206,13 +235,13 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
             let replay = move |stream: &D::Stream| unsafe { stream.replay(&executable) };
             body[graph.launch] = on_stream::<D>(graph.origin, replay);
         }
-        self.setup += (D::now() - start).into();
+        self.took.setup += (D::now() - start).into();
         Ok(())
     }
 
     /// Makes one pass over the body, timed by the host's clock. Short passes are made several
     /// times, and the mean is returned.
-    fn pass(&mut self) -> Executed<Span> {
+    pub fn pass(&mut self) -> Executed<Span> {
         let start = D::now();
         for _ in 0..self.rounds {
             for &at in &self.made {
@@ -220,6 +249,11 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
             }
         }
         Ok(((D::now() - start) / self.rounds).into())
+    }
+
+    /// What setting the plan up took.
+    pub const fn took(&self) -> &Took {
+        &self.took
     }
 
     fn needs_no_device(&self) -> bool {
@@ -279,23 +313,6 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
     }
 }
 
-/// Checks that the plan fits into what is free, before anything is allocated: the system
-/// may kill, without a word, whoever takes the last page.
-fn check_room<D: AnyDevice>(device: Option<&D>, program: &Program) -> Executed {
-    let free = |device: &D| {
-        let devices = (0..program.devices().max(1)).map(|index| device.nth(index)?.free_memory());
-        devices.collect::<Result<Vec<_>, _>>()
-    };
-    // What the plan takes of any device has to fit on the one with the least free memory.
-    let device = device.map(free).transpose()?.and_then(|free| free.into_iter().min());
-    let host = available_memory();
-    let there_is = Capacities { device, pinned: host, host };
-    check_fits(program, there_is, Whose::Now).map_err(|source| {
-        let plan = program.label.clone();
-        ExecuteError::DoesNotFit { plan, source }
-    })
-}
-
 impl<D: AnyDevice> Drop for Stage<'_, D> {
     fn drop(&mut self) {
         // A pass that failed halfway may have left another device's context current, and
@@ -311,6 +328,7 @@ impl<D: AnyDevice> Drop for Stage<'_, D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::execute::ExecuteError;
     use crate::families::{Cpu, Family, RoundTrip, Strategy, build};
     use crate::host::Team;
     use crate::machine::HostMemory;

@@ -62,8 +62,9 @@ impl Blocker {
     /// Creates the flag and looks up the kernel; nothing is held yet.
     pub(super) fn new(device: &Device) -> GpuResult<Self> {
         let flag = PinnedMemory::new(Bytes::new(64), 0)?;
-        let function = device.module()?.blocker;
         let context = device.context;
+        let module = device.module()?;
+        let function = context.within(|| module.blocker())?;
         let blocker = Self { context, flag, function, epoch: 0, held_since: Instant::now() };
         blocker.word().store(0, Ordering::SeqCst);
         Ok(blocker)

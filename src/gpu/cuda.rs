@@ -198,10 +198,11 @@ impl AnyDevice for Device {
         let code = match kernel.library() {
             Some(call) => Code::Library(call, work),
             None => {
-                let mut functions = self.module()?.functions.iter();
-                let found = functions.find(|&&(one, _)| one == kernel);
-                let &(_, function) =
-                    found.expect("every kernel that no library provides is in the source");
+                let module = self.module()?;
+                let function = match module.known(kernel) {
+                    Some(known) => known,
+                    None => self.context.within(|| module.known_or_found(kernel))?,
+                };
                 Code::Ours { function, grid: Grid::of(kernel, &arguments, counts.0), work }
             }
         };

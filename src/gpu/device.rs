@@ -152,6 +152,20 @@ impl Device {
         Ok(self.module.get_or_init(|| module))
     }
 
+    /// Loads the kernel library as [`module_image`](Self::module_image) gave it for such a device,
+    /// unless it is loaded. Kernels are looked up when they are first used, as in any new process.
+    ///
+    /// # Errors
+    /// If the driver refuses.
+    pub fn load_module(&self, image: &str) -> GpuResult {
+        if self.module.get().is_none() {
+            let image = image.bytes().chain([0]).collect();
+            let module = self.context.within(|| Module::bare(image))?;
+            self.module.get_or_init(|| module);
+        }
+        Ok(())
+    }
+
     /// The kernel library as NVRTC compiled it for this device.
     ///
     /// # Errors

@@ -4,16 +4,17 @@ use super::error::{GpuError, GpuResult, check};
 use crate::kernels::Kernel;
 use cudarc::driver::sys;
 use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 
 const SOURCE: &str = include_str!("kernels.cu");
 
-/// A loaded module with a handle for every kernel.
+/// A loaded module with a handle for every kernel that was looked up.
 pub(super) struct Module {
     handle: sys::CUmodule,
-    /// One handle for each kernel that is written in `kernels.cu`.
-    pub functions: Vec<(Kernel, sys::CUfunction)>,
-    pub blocker: sys::CUfunction,
+    /// Handles of kernels that are written in `kernels.cu`.
+    functions: RefCell<Vec<(Kernel, sys::CUfunction)>>,
+    blocker: Option<sys::CUfunction>,
     /// The zero-terminated PTX that the module was loaded from.
     pub image: Vec<u8>,
 }
@@ -33,10 +34,9 @@ impl Module {
     pub fn load(image: Vec<u8>) -> GpuResult<Self> {
         let mut module = Self::bare(image)?;
         for kernel in Kernel::ALL.into_iter().filter(|&kernel| kernel.library().is_none()) {
-            let function = module.of(kernel)?;
-            module.functions.push((kernel, function));
+            module.known_or_found(kernel)?;
         }
-        module.blocker = module.function("hold_until_released")?;
+        module.blocker = Some(module.blocker()?);
         Ok(module)
     }
 
@@ -51,7 +51,28 @@ impl Module {
             return Err(GpuError::Compile { log: log.to_owned() });
         }
         check("cuModuleLoadData", result)?;
-        Ok(Self { handle, functions: Vec::new(), blocker: std::ptr::null_mut(), image })
+        Ok(Self { handle, functions: RefCell::default(), blocker: None, image })
+    }
+
+    /// A kernel that was looked up before.
+    pub fn known(&self, kernel: Kernel) -> Option<sys::CUfunction> {
+        let functions = self.functions.borrow();
+        functions.iter().find(|(one, _)| *one == kernel).map(|&(_, function)| function)
+    }
+
+    /// A kernel that is looked up if it was not before.
+    pub fn known_or_found(&self, kernel: Kernel) -> GpuResult<sys::CUfunction> {
+        if let Some(known) = self.known(kernel) {
+            return Ok(known);
+        }
+        let function = self.of(kernel)?;
+        self.functions.borrow_mut().push((kernel, function));
+        Ok(function)
+    }
+
+    /// The kernel that holds a stream.
+    pub fn blocker(&self) -> GpuResult<sys::CUfunction> {
+        self.blocker.map_or_else(|| self.function("hold_until_released"), Ok)
     }
 
     /// Looks up a kernel that is written in `kernels.cu`.

@@ -4,9 +4,9 @@
 //! lifetimes, the history of memory behind the prices.
 
 use super::call::Call;
-use super::operands::{AllocationId, CopyBy, MemoryChange, Route, Sides, Slice, Touched};
+use super::operands::{AllocationId, CopyBy, MemoryChange, Place, Route, Sides, Slice, Touched};
 use super::value::Program;
-use crate::machine::{Direction, Residence, StreamId};
+use crate::machine::{Direction, HostMemory, Residence, StreamId};
 use crate::units::Bytes;
 use std::slice::Iter;
 
@@ -126,5 +126,41 @@ impl Program {
             [from, to.map(|slice| (Touched::side(*slice, rows, 1), AccessKind::Writes))]
         };
         Accesses { by: call.user(), reads: reads.iter(), writes: writes.iter(), others }
+    }
+
+    /// For each allocation, whether it is a buffer in host memory that the body writes before
+    /// anything has read it. In a new process, nobody may have touched its pages before.
+    pub fn written_first(&self) -> Vec<bool> {
+        let mut found: Vec<Option<bool>> = vec![None; self.allocations.len()];
+        for call in &self.body {
+            for AllocationId(id) in self.accesses(call).map(|one| one.allocation()) {
+                found[id].get_or_insert_with(|| {
+                    let id = AllocationId(id);
+                    self.may_be_new(id) && self.only_writes(call, id)
+                });
+            }
+        }
+        found.into_iter().map(|one| one.unwrap_or(false)).collect()
+    }
+
+    /// Whether a buffer's memory is as the process gets it, if nothing has used it yet.
+    fn may_be_new(&self, id: AllocationId) -> bool {
+        let allocation = self.allocation(id);
+        let is_there = match allocation.place {
+            Place::Host(HostMemory::Pageable) => true,
+            // What the scenario has pinned was touched by whoever pinned it.
+            Place::Host(HostMemory::Pinned) => {
+                self.setup.iter().any(|call| call.pinned() == Some(id))
+            }
+            Place::Host(_) | Place::Device(_) => false,
+        };
+        is_there && allocation.holds.is_some()
+    }
+
+    /// Whether a call that uses memory does nothing but write to it.
+    fn only_writes(&self, call: &Call, id: AllocationId) -> bool {
+        let is_renewal = |one: &Access| one.kind == AccessKind::Changes(MemoryChange::Renew);
+        let mut uses = self.accesses(call).filter(|one| one.allocation() == id);
+        uses.all(|one| one.writes() && !is_renewal(&one))
     }
 }

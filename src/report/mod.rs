@@ -22,6 +22,7 @@ mod plans_table;
 mod plot;
 mod problem;
 mod said;
+mod set_up;
 mod sureness;
 mod swept;
 mod table;
@@ -52,6 +53,7 @@ pub use plot::{
     Pictured, bandwidth, chunks, gantt, plans, predicted_against_measured, sweep as drawn_sweep,
 };
 pub use problem::{Checked, CheckedFile, Failed, FileKind, FilePosition, Problem, ProblemKind};
+pub use set_up::SetUpReport;
 pub use sureness::{RangesHeld, UnsteadyLink, ranges_held, sureness};
 pub use swept::{Parts, SideTime, SweepReport, Sweeping, SweptPoint, Unit};
 pub use trace::{TracedPlan, trace};

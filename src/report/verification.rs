@@ -1,12 +1,12 @@
 //! What `hallway verify` found: how far predictions were from runs, and whether that is good
 //! enough. For the terminal, as JSON, and for a README.
 
-use super::Origin;
 use super::table::{Column, Table};
 use super::words::{
     fine_percent, folded, heading, if_known, or_dash, or_unknown, percent, plural, range,
     signed_percent,
 };
+use super::{Origin, SetUpReport};
 use crate::compare::{Cell, ErrorFigures, KindFigures, Score, ScoredPlan};
 use crate::machine::Side;
 use crate::stats::{median, quantile, rounded};
@@ -39,6 +39,8 @@ pub struct Verification {
     /// Errors over the plans of each kind and over all plans, compared with three simpler
     /// predictions.
     pub kinds: Vec<KindFigures>,
+    /// First use and set-up, which `--set-up` times in new processes. `null` if that was not done.
+    pub set_up: Option<SetUpReport>,
     /// The checks, and whether they passed.
     pub checks: Vec<Check>,
 }
@@ -262,7 +264,7 @@ impl Verification {
         let kinds = KindFigures::of(cells());
         let scenarios: Vec<ScoredScenario> = scores.iter().map(ScoredScenario::from).collect();
         let checks = checks(&scenarios, overall.as_ref());
-        Self { profile, predictions: None, scenarios, overall, kinds, checks }
+        Self { profile, predictions: None, scenarios, overall, kinds, set_up: None, checks }
     }
 
     pub fn passed(&self) -> bool {
@@ -284,7 +286,15 @@ impl Verification {
         let _ = write!(text, "\n{}\n", summary(&self.summaries()).text(width));
         text += &(self.passes_beside() + &self.stand_ins() + &self.on_cpu(""));
         text += &self.check_lines("");
-        folded(&text, width)
+        folded(&(text + &self.set_up_text(width)), width)
+    }
+
+    fn set_up_text(&self, width: Option<usize>) -> String {
+        if_known(self.set_up.as_ref(), |set_up| format!("\n{}", set_up.text(width)))
+    }
+
+    fn set_up_markdown(&self) -> String {
+        if_known(self.set_up.as_ref(), |set_up| format!("\n{}", set_up.markdown()))
     }
 
     /// How many passes do not count; empty if all do.
@@ -336,7 +346,8 @@ impl Verification {
     /// The summary and the checks in Markdown.
     pub fn markdown(&self) -> String {
         let summary = summary(&self.summaries()).markdown();
-        format!("{summary}\n{}{}", self.on_cpu("- "), self.check_lines("- "))
+        let lines = self.on_cpu("- ") + &self.check_lines("- ");
+        format!("{summary}\n{lines}{}", self.set_up_markdown())
     }
 
     fn check_lines(&self, bullet: &str) -> String {
@@ -360,12 +371,14 @@ impl Verification {
     /// plans would have cost.
     pub fn text_by_kind(&self, width: Option<usize>) -> String {
         let text = format!("{}\n\n{}\n", self.profile, by_kind(&self.kinds).text(width));
-        folded(&(text + BASELINES + &self.passes_beside() + &self.choices("")), width)
+        let text = text + BASELINES + &self.passes_beside() + &self.choices("");
+        folded(&(text + &self.set_up_text(width)), width)
     }
 
     /// What [`text_by_kind`](Self::text_by_kind) says, in Markdown.
     pub fn markdown_by_kind(&self) -> String {
-        by_kind(&self.kinds).markdown() + "\n" + BASELINES + "\n" + &self.choices("- ")
+        let kinds = by_kind(&self.kinds).markdown() + "\n" + BASELINES;
+        kinds + "\n" + &self.choices("- ") + &self.set_up_markdown()
     }
 
     /// How the choice of a plan, and of a side, came out over all workloads.

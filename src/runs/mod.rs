@@ -3,8 +3,10 @@
 //!
 //! Invariant: a run holds measurements only. No prediction is ever stored here.
 
+mod new_process;
 mod partial;
 
+pub use new_process::NewProcessTimes;
 pub use partial::PartialRuns;
 
 use crate::files::{self, Place};
@@ -43,6 +45,9 @@ pub struct Run {
     /// Disturbed passes are kept apart if there are enough undisturbed ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside_ns: Vec<Span>,
+    /// Times of processes that were started for this plan alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_processes: Vec<NewProcessTimes>,
     /// Largest deviation from the output of the CPU twins, relative to the largest value there.
     pub worst_error: f64,
 }
@@ -57,6 +62,7 @@ impl Run {
         self.setups_ns.extend(other.setups_ns);
         self.passes_ns.extend(other.passes_ns);
         self.beside_ns.extend(other.beside_ns);
+        self.new_processes.extend(other.new_processes);
         self.worst_error = self.worst_error.max(other.worst_error);
     }
 
@@ -179,9 +185,12 @@ impl RunSet {
         let runs = self.runs.iter().map(|run| (run, false));
         let reruns = self.reruns.iter().map(|run| (run, true));
         runs.chain(reruns).find_map(|(run, is_again)| {
-            let Run { plan, passes_ns, worst_error, .. } = run;
+            let Run { plan, passes_ns, new_processes, worst_error, .. } = run;
             if passes_ns.is_empty() || !passes_ns.iter().all(is_time) {
                 return Some(format!("the run of `{plan}` has no valid times"));
+            }
+            if !new_processes.iter().all(NewProcessTimes::are_valid) {
+                return Some(format!("`new_processes` of `{plan}` has times that are too long"));
             }
             if !(0.0..=f64::from(TOLERANCE)).contains(worst_error) {
                 return Some(format!(

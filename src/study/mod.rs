@@ -50,6 +50,8 @@
 //!    if need be.
 //! 4. Score them: [`score`].
 //!
+//! What plans take once is timed before 3, in [`NewProcesses`], and scored by [`score_set_up`].
+//!
 //! ```no_run
 //! use hallway::execute::Effort;
 //! use hallway::gpu::Device;
@@ -107,6 +109,7 @@ mod random_scenario;
 mod replayed;
 mod runner;
 mod score;
+mod set_up;
 mod shard;
 mod trials;
 
@@ -120,5 +123,6 @@ pub use random_scenario::{TRIAL_KERNELS, trial_scenarios};
 pub use replayed::{Played, ReplayError, own_prices, play, replay};
 pub use runner::{Event, Job, Runner, StudyError};
 pub use score::score;
+pub use set_up::{NewProcesses, score_set_up, time_new_process};
 pub use shard::Shard;
 pub use trials::TrialError;

@@ -1,6 +1,7 @@
 //! Runs the plans of workloads in random order, and keeps every run.
 
 use super::predicted::{Predicted, Which, dealt};
+use crate::compare::FailedSetUp;
 use crate::execute::{Effort, ExecuteError, Executor};
 use crate::files;
 use crate::gpu::{AnyDevice, Device};
@@ -46,20 +47,22 @@ pub enum Event<'e> {
         scenario: &'e str,
         error: &'e ExecuteError,
     },
+    /// A new process did not set a plan up.
+    NotSetUp(&'e FailedSetUp),
 }
 
 /// Who is told, and answers.
-type Along<'a> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 'a;
+pub(super) type Along<'a> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 'a;
 
 /// The plans to run of one workload.
 #[derive(Debug)]
 pub struct Job<'p> {
     pub workload: &'p Workload,
     /// Each with its identity.
-    programs: Vec<(&'p Program, String)>,
+    pub(super) programs: Vec<(&'p Program, String)>,
     /// Where the runs go when there are all. They grow beside it.
     pub path: PathBuf,
-    kept: PartialRuns,
+    pub(super) kept: PartialRuns,
     ranking: &'p Ranking,
     /// Whether another process runs the other plans.
     is_part: bool,
@@ -198,6 +201,7 @@ impl<D: AnyDevice> Runner<'_, D> {
             self.trace(job, along)?;
         }
         for job in &mut *jobs {
+            job.kept.settle_new_processes();
             job.kept.set.sort();
             job.kept.set.save(&job.path)?;
         }
@@ -304,7 +308,7 @@ impl<D: AnyDevice> Runner<'_, D> {
     }
 }
 
-fn stops(answer: ControlFlow<()>) -> Result<(), StudyError> {
+pub(super) fn stops(answer: ControlFlow<()>) -> Result<(), StudyError> {
     if answer.is_break() { Err(StudyError::Interrupted) } else { Ok(()) }
 }
 

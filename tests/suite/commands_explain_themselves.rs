@@ -108,6 +108,7 @@ fn without_a_gpu_commands_say_so_in_one_line() {
         "calibrate --output new/folder",
         "calibrate --output new/folder --resume",
         "verify scenario.toml --profile profile.toml --output out.txt",
+        "verify scenario.toml --profile profile.toml --output out.txt --set-up",
     ] {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let outcome = Desk::new().run(&arguments);

@@ -50,6 +50,7 @@ mod scenarios_are_checked;
 mod schedules_are_near_the_optimum;
 mod searches_find_better_plans;
 mod searches_say_where_the_gpu_wins;
+mod set_up_is_scored;
 mod several_gpus_are_calibrated;
 mod simulation_follows_the_rules;
 mod statistics_match_closed_forms;

@@ -94,6 +94,7 @@ pub fn run_of(ranked: &Ranked, time: Span) -> Run {
         setups_ns: vec![ranked.setup.clone().unwrap_or(time); 3],
         passes_ns: vec![time; 3],
         beside_ns: Vec::new(),
+        new_processes: Vec::new(),
         worst_error: 0.0,
     }
 }

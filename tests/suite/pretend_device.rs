@@ -13,6 +13,7 @@ mod calibrated;
 mod clock;
 mod device;
 mod memory;
+mod set_up;
 mod stream;
 mod truths;
 

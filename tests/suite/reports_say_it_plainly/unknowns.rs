@@ -67,6 +67,7 @@ fn of_one_pass_is_the_spread() {
         setups_ns: Vec::new(),
         passes_ns,
         beside_ns: Vec::new(),
+        new_processes: Vec::new(),
         worst_error: 0.0,
     };
     assert_eq!(run(passes_ns.clone()).spread(), None);

@@ -1,0 +1,83 @@
+//! What `hallway verify` predicts and runs.
+
+use crate::cli::new_process::Reread;
+use crate::cli::profiles::{LoadedProfile, runs_in};
+use crate::cli::{Failure, Predicting};
+use crate::runs::RunSet;
+use crate::scenario::Workload;
+use crate::search::{Candidates, candidates_for};
+use crate::study::{Drawn, Shard, draw};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The workloads and the plans to predict, and where their runs are kept.
+pub(super) struct Subjects {
+    pub all: Vec<(Workload, Candidates)>,
+    pub folder: PathBuf,
+    /// Scenarios that were drawn, with the files that show them.
+    pub texts: Vec<(PathBuf, String)>,
+    /// Where each workload can be read again, by its name.
+    pub sources: BTreeMap<String, Reread>,
+}
+
+impl Subjects {
+    /// Those of the scenarios, or of `random` plans: all, or those of a part. What is `recorded`
+    /// was found and run before.
+    pub fn new(
+        predicting: &Predicting,
+        (random, shard): (Option<u32>, Option<Shard>),
+        recorded: bool,
+        found: &LoadedProfile,
+    ) -> Result<Self, Failure> {
+        let runs = found.runs();
+        let in_part = |folder: PathBuf| match shard {
+            Some(shard) => folder.join(shard.folder()),
+            None => folder,
+        };
+        let Some(plans) = random else {
+            let all = predicting.workloads()?;
+            let sources = all.iter().zip(&predicting.scenarios).map(|(workload, path)| {
+                (workload.name.clone(), Reread { path: path.clone(), text: None })
+            });
+            let (folder, sources) = (in_part(runs), sources.collect());
+            let all = all.into_iter().map(|workload| {
+                let kept = recorded.then(|| RunSet::load(&runs_in(&folder, &workload)));
+                let mut plans = candidates_for(&workload, &found.profile);
+                // A plan that was found with the profile and not run then is none to compare.
+                if let Some(Ok(runs)) = kept {
+                    plans.retain_found(|plan| runs.run_of(&plan.identity()).is_some());
+                }
+                (workload, plans)
+            });
+            return Ok(Self { all: all.collect(), folder, texts: Vec::new(), sources });
+        };
+        let folder = runs.join(format!("random-{}", predicting.seed));
+        let (mut all, mut texts, mut sources) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for Drawn { text, workload, plans } in draw(plans as usize, predicting.seed) {
+            let path = folder.join(format!("{}.toml", workload.name));
+            let reread = Reread { path: path.clone(), text: Some(text.clone()) };
+            sources.insert(workload.name.clone(), reread);
+            texts.push((path, text));
+            all.push((workload, plans));
+        }
+        Ok(Self { all, folder: in_part(folder), texts, sources })
+    }
+
+    /// Refuses a plan that no scenario has before minutes are spent on the others.
+    pub fn check_names(&self, names: &[String]) -> Result<(), Failure> {
+        let plans = || self.all.iter().flat_map(|(_, candidates)| &candidates.plans);
+        let unknown = |name: &&String| plans().all(|plan| plan.name() != **name);
+        names.iter().find(unknown).map_or(Ok(()), |name| {
+            Err(Failure::refused(
+                format!("no scenario has a plan named `{name}`"),
+                "`hallway evaluate --all` lists all plans; put the whole name in quotes",
+            ))
+        })
+    }
+
+    /// Whether any plan needs a GPU.
+    pub fn need_gpu(&self) -> bool {
+        let mut plans = self.all.iter().flat_map(|(_, candidates)| &candidates.plans);
+        plans.any(|plan| plan.program.needs_device())
+    }
+}
