@@ -108,8 +108,8 @@ fn exercised<'c>(with: &'c [Score], without: &'c [Score]) -> Vec<Pair<'c>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ScoredPlan;
     use super::*;
+    use crate::compare::ScoredPlan;
     use crate::machine::Side;
     use crate::profile::Handling;
     use crate::units::Span;

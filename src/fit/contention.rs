@@ -118,8 +118,8 @@ pub(super) fn time_beside_kernels(
 }
 
 /// For each direction, what a copy takes longer while the other direction is busy, where copies of
-/// at least two sizes were measured. With it, the relative scatter of what large copies take longer. `alone` holds the
-/// curves of copies in each direction while the other is idle.
+/// at least two sizes were measured. With it, the relative scatter of what large copies take
+/// longer. `alone` holds the curves of copies in each direction while the other is idle.
 pub(super) fn contention(
     estimator: &Estimator<'_>,
     alone: [Option<&Curve>; 2],

@@ -217,7 +217,8 @@ impl Evaluation {
         };
         let (gpu, held) = (&origin.gpu, self.how_ranges_did());
         let cpu = if_known(self.whose_code(), |does| format!("The CPU {does}. "));
-        format!("\n{gpu}{day}{left_out}. {cpu}{held}. {rest}: `--details`.\n")
+        let without = if_known(origin.left_out(), |rules| format!("Left out: {rules}. "));
+        format!("\n{gpu}{day}{left_out}. {without}{cpu}{held}. {rest}: `--details`.\n")
     }
 
     /// What the answers rest on.

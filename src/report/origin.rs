@@ -79,6 +79,15 @@ impl Origin {
     }
 }
 
+impl Origin {
+    /// The rules of the simulator that were left out, in words; `None` if none was.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let rules: Vec<&str> = self.without.iter().map(|rule| rule.name()).collect();
+        let noun = if rules.len() == 1 { "rule" } else { "rules" };
+        (!rules.is_empty()).then(|| format!("{noun} {}", rules.join(", ")))
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, gpu, .. } = self;
@@ -103,9 +112,8 @@ impl fmt::Display for Origin {
             let from = self.borrowed_from.join(", ");
             write!(f, "\nBorrowed costs that the samples lack, from {from}")?;
         }
-        if !self.without.is_empty() {
-            let rules: Vec<&str> = self.without.iter().map(|rule| rule.name()).collect();
-            write!(f, "\nWithout the rules {}", rules.join(", "))?;
+        if let Some(rules) = self.left_out() {
+            write!(f, "\nLeft out {rules}")?;
         }
         match self.disturbed {
             None | Some((0, _)) => Ok(()),

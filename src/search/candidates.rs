@@ -128,13 +128,6 @@ impl Candidates {
         })
     }
 
-    /// Leaves out plans that were found with a profile and are not known to somebody: which there
-    /// are depends on more than the scenario.
-    pub fn retain_found(&mut self, is_known: impl Fn(&Plan) -> bool) {
-        let mut place = 0..;
-        self.plans.retain(|plan| place.next() < Some(self.listed) || is_known(plan));
-    }
-
     /// The programs of the plans.
     pub fn programs(self) -> Vec<Program> {
         self.plans.into_iter().map(|plan| plan.program).collect()

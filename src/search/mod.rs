@@ -14,6 +14,7 @@ mod deciding_time;
 mod fastest;
 mod halving;
 mod ranking;
+mod recorded;
 mod refine;
 mod room;
 mod scaling;

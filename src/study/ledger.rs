@@ -41,6 +41,7 @@ impl RecordedRuns {
                     plan: trial.plan.clone(),
                     identity: plan.identity(),
                     setups_ns: Vec::new(),
+                    new_processes: Vec::new(),
                     passes_ns: trial.passes.clone(),
                     beside_ns: trial.beside.clone(),
                     worst_error: 0.0,

@@ -5,7 +5,7 @@ use crate::cli::profiles::{LoadedProfile, runs_in};
 use crate::cli::{Failure, Predicting};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
-use crate::search::{Candidates, candidates_for};
+use crate::search::{Candidates, Plan, candidates_for};
 use crate::study::{Drawn, Shard, draw};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,9 +43,11 @@ impl Subjects {
             let all = all.into_iter().map(|workload| {
                 let kept = recorded.then(|| RunSet::load(&runs_in(&folder, &workload)));
                 let mut plans = candidates_for(&workload, &found.profile);
-                // A plan that was found with the profile and not run then is none to compare.
+                // What was run then was found by an earlier search.
                 if let Some(Ok(runs)) = kept {
-                    plans.retain_found(|plan| runs.run_of(&plan.identity()).is_some());
+                    let names = runs.runs.iter().map(|run| run.plan.as_str()).collect();
+                    let is_known = |plan: &Plan| runs.run_of(&plan.identity()).is_some();
+                    plans.found_before(&workload, names, is_known);
                 }
                 (workload, plans)
             });
