@@ -2,12 +2,13 @@
 
 use super::context::{MeasurementContext, Piece, Timed, clocked};
 use super::probe::{Counts, Probe};
-use super::sizes::{POOL, Sizes};
+use super::sizes::{LEAST_KEPT, POOL, PROBING, Sizes};
 use crate::gpu::{AnyBlocker, AnyDevice, AnyEvent, AnyMemory, AnyStream, GpuError, GpuResult};
 use crate::host::Operand;
 use crate::machine::{Direction, OperationKind};
 use crate::samples::{
-    Load, Quantity, REFETCHED, STREAMING_KERNEL, STREAMING_TWIN, Side, is_of_rate, waiting_kernels,
+    Load, Quantity, REFETCHED, STREAMING_KERNEL, STREAMING_TWIN, Side, WRITTEN_THROUGH, is_of_rate,
+    waiting_kernels,
 };
 use crate::units::{Bytes, Span};
 
@@ -17,7 +18,7 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
         Probe::new(what, Counts::Both(2, 18))
     };
     let mut probes: Vec<Probe> = waiting_kernels().map(refetched).collect();
-    probes.extend(sizes.both_ways().map(both_ways));
+    probes.extend(sizes.both_ways().map(|(bytes, footprint)| both_ways(bytes, footprint)));
     for direction in Direction::BOTH {
         let powers: &[u32] = sizes.either(&[12, 15, 17, 18, 19, 20], &[15, 18, 20]);
         let sizes = powers.iter().map(|power| Bytes::new(1 << power));
@@ -28,29 +29,20 @@ pub(super) fn probes(sizes: &Sizes) -> Vec<Probe> {
     probes
 }
 
-/// D2H copies that go round this much host memory leave none of it in caches.
-const WRITTEN_THROUGH: Bytes = Bytes::mib(256);
-
-/// Copies of this size say most of how the directions slow each other.
-const TELLING: Bytes = Bytes::mib(4);
-
-/// From this size on, the two directions differ from visit to visit by as much as one takes from
-/// the other.
-const LARGE: Bytes = Bytes::mib(1);
-
-fn both_ways(bytes: Bytes) -> Probe {
-    let what = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes });
+fn both_ways(bytes: Bytes, footprint: Bytes) -> Probe {
+    let what = Direction::BOTH.map(|direction| Quantity::Shared { direction, bytes, footprint });
     let count = (AT_ONCE.get() / bytes.get()).clamp(1, IN_A_ROW);
     let probe = Probe::together(what, Counts::Of(count)).quickly_twice();
-    let probe = probe.telling(bytes == TELLING);
+    let probe = probe.telling((bytes, footprint) == (PROBING, WRITTEN_THROUGH));
     if is_of_rate(bytes) {
         // Others on the link take what they need, which changes, and all moments count: copies went
         // at 32 to 43 GB/s within a minute, and with half as many visits the median was known to a
         // hundredth at best. The fit also uses the best moments, so each visit takes more time.
         probe.visits(64).limit(2.0, 3)
     } else {
-        // How the engines affect each other differs by a twentieth from visit to visit.
-        probe.visits(if bytes >= LARGE { 4 } else { 2 })
+        // How the engines affect each other differs by a twentieth from visit to visit. For large
+        // copies, the footprints differ by as little.
+        probe.visits(if bytes >= LEAST_KEPT { 4 } else { 2 })
     }
 }
 
@@ -127,8 +119,12 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
     /// Device times of `count` copies each way, both ways at once. Each way cycles through
     /// `footprint`. A small kernel in a third stream waits for each copy to the device,
     /// because plans that copy both ways have kernels running.
-    pub fn shared_copies(&mut self, bytes: Bytes, count: u64) -> Timed<[Span; 2]> {
-        let (start, around) = (self.turn * count, WRITTEN_THROUGH.get() / bytes.get());
+    pub fn shared_copies(
+        &mut self,
+        (bytes, footprint): (Bytes, Bytes),
+        count: u64,
+    ) -> Timed<[Span; 2]> {
+        let (start, around) = (self.turn * count, footprint.get() / bytes.get());
         let places = (start..start + count).map(|index| index % around.max(1));
         let piece = self.piece(false)?;
         self.both_held(|context| {

@@ -102,7 +102,9 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
             Quantity::CopyBesideKernels { direction, bytes, .. } => {
                 self.copies_beside_kernels((direction, bytes), count)?.to_vec()
             }
-            Quantity::Shared { bytes, .. } => self.shared_copies(bytes, count)?.to_vec(),
+            Quantity::Shared { bytes, footprint, .. } => {
+                self.shared_copies((bytes, footprint), count)?.to_vec()
+            }
             Quantity::Staged { direction, bytes, footprint, .. } => {
                 self.staged(direction, bytes, footprint)?.to_vec()
             }

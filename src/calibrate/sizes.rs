@@ -1,7 +1,7 @@
 //! The sizes at which a calibration measures things, for each extent.
 
 use crate::kernels::{Kernel, Variant};
-use crate::samples::{CalibrationExtent, MEMORY_FOOTPRINT};
+use crate::samples::{CalibrationExtent, MEMORY_FOOTPRINT, WRITTEN_KEPT, WRITTEN_THROUGH};
 use crate::units::Bytes;
 
 /// Whether a kernel is measured at many sizes. The other kernels are measured at few, because the
@@ -99,6 +99,11 @@ const APART: [Powers; 2] = [
     },
 ];
 
+/// From here on, copies both ways are also measured where the host's caches keep what they write.
+pub(super) const LEAST_KEPT: Bytes = Bytes::mib(1);
+/// Copies of this size are also measured at footprints between, to find how much the caches keep.
+pub(super) const PROBING: Bytes = Bytes::mib(4);
+
 impl Sizes {
     pub fn new(extent: CalibrationExtent) -> Self {
         Self { is_quick: extent == CalibrationExtent::Quick }
@@ -151,10 +156,18 @@ impl Sizes {
         }
     }
 
-    /// Sizes of copies both ways.
-    pub fn both_ways(&self) -> impl Iterator<Item = Bytes> {
+    /// Sizes of copies both ways, each with the footprint of either way. All have a footprint
+    /// larger than a host's caches. Those of some MiB also have one that caches keep, and a single
+    /// size also has the footprints between.
+    pub fn both_ways(&self) -> impl Iterator<Item = (Bytes, Bytes)> {
         let all: &[u64] = self.either(&BOTH_WAYS, &BOTH_WAYS_QUICKLY);
-        all.iter().map(|&bytes| Bytes::new(bytes))
+        let copies = || all.iter().map(|&bytes| Bytes::new(bytes));
+        let through = copies().map(|bytes| (bytes, WRITTEN_THROUGH));
+        let is_large = |bytes: &Bytes| (LEAST_KEPT..WRITTEN_KEPT).contains(bytes);
+        let kept = copies().filter(is_large).map(|bytes| (bytes, WRITTEN_KEPT));
+        let written: &[u64] = self.either(&[16, 32, 64], &[32]);
+        let between = written.iter().map(|&mib| (PROBING, Bytes::mib(mib)));
+        through.chain(kept).chain(between)
     }
 
     /// Every variant of every kernel, with the sizes at which it is measured.
@@ -281,6 +294,29 @@ mod tests {
                     assert!(edges[1] >= 2 * block, "{variant:?}");
                 }
             }
+        }
+    }
+
+    /// Footprints that caches surely keep, surely do not, and between show how much they keep.
+    #[test]
+    fn copies_both_ways_go_round_little_and_much() {
+        for extent in [CalibrationExtent::Full, CalibrationExtent::Quick] {
+            let both_ways: Vec<(Bytes, Bytes)> = Sizes::new(extent).both_ways().collect();
+            let footprints = |bytes: Bytes| {
+                let of_size = both_ways.iter().filter(move |pair| pair.0 == bytes);
+                of_size.map(|pair| pair.1).collect::<Vec<_>>()
+            };
+            let probing = footprints(PROBING);
+            assert!(probing.len() > 2);
+            assert!([WRITTEN_KEPT, WRITTEN_THROUGH].iter().all(|all| probing.contains(all)));
+            for &(bytes, footprint) in &both_ways {
+                let fewer = footprints(bytes);
+                assert!(bytes == PROBING || fewer.len() < probing.len(), "{bytes}");
+                assert!(fewer.contains(&WRITTEN_THROUGH), "{bytes}");
+                assert!(bytes < footprint, "{bytes} in {footprint}");
+            }
+            let is_kept = |pair: &&(Bytes, Bytes)| pair.1 == WRITTEN_KEPT;
+            assert!(both_ways.iter().filter(is_kept).count() > 1, "a line through one point");
         }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct PollTimes {
     behind_out: [Span; OperationKind::COUNT],
     /// Whether engines poll when other work arrives for them.
     pub by_doorbells: bool,
+    /// Whether engines poll when they have finished a node of a graph.
+    pub at_nodes: bool,
     /// Whether work behind a waiting operation may restart its period.
     pub restarts: bool,
 }
@@ -82,6 +84,7 @@ impl PollTimes {
             behind_out: behind_out(&polling.first_polls_in_graphs),
             by_doorbells: profile.follows(Rule::Doorbells),
             restarts: profile.follows(Rule::RestartedPeriods),
+            at_nodes: profile.follows(Rule::PollsAtNodes),
         })
     }
 

@@ -9,6 +9,8 @@ pub(crate) struct Traffic {
     pub host_footprint: Bytes,
     /// Bytes of host memory that copies use in a pass.
     pub copied_both_ways: Bytes,
+    /// Bytes of host memory that copies to the host write in a pass.
+    pub copied_out: Bytes,
     /// For each allocation, whether a copy to the device reads it, and whether one to the
     /// host writes it.
     pub copied: [Vec<bool>; 2],
@@ -49,6 +51,7 @@ impl Traffic {
             host_footprint,
             by_team,
             copied_both_ways: program.copied_footprint(&Direction::BOTH),
+            copied_out: program.copied_footprint(&[Direction::DeviceToHost]),
             copied: program.copied(),
             both_ways,
             launches,

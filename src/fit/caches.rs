@@ -7,7 +7,7 @@ use crate::machine::Direction;
 use crate::profile::{CacheModel, Handed};
 use crate::samples::{
     DEVICE_FOOTPRINT, Handing, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, Quantity,
-    SHARED_FOOTPRINT, Taker,
+    SHARED_FOOTPRINT, Taker, WRITTEN_KEPT, WRITTEN_THROUGH,
 };
 use crate::stats::{isotonic, median};
 use crate::units::Bytes;
@@ -43,9 +43,19 @@ pub(super) fn caches(estimator: &Estimator<'_>) -> CacheModel {
         own_misses: own_misses(ONE_THREAD, (STAYS_PRIVATE, MOST_OF_ONE_CORE)),
         own_team_misses: own_misses(ONE_TEAM, (STAYS_WITH_TEAM, SHARED_FOOTPRINT)),
         twin_misses: misses(estimator, (SHARED_FOOTPRINT, MEMORY_FOOTPRINT), twins),
+        written_misses: written_misses(estimator),
         device_misses: misses(estimator, (STAYS_ON_DEVICE, DEVICE_FOOTPRINT), around),
         shared_bytes: SHARED_FOOTPRINT,
     }
+}
+
+/// The share of what copies to the host write that goes on to memory, over the bytes they write. It
+/// comes from how long copies to the device take meanwhile; `None` where these take no longer.
+fn written_misses(estimator: &Estimator<'_>) -> Option<Vec<(f64, f64)>> {
+    let shared = pick!(Quantity::Shared { direction: Direction::HostToDevice, bytes, footprint }
+        => (bytes.get(), footprint.get()));
+    let found = misses(estimator, (WRITTEN_KEPT, WRITTEN_THROUGH), shared);
+    found.filter(|shares| shares.last().is_some_and(|&(_, all)| all == 1.0))
 }
 
 /// The share of misses over footprints, from copies of growing size that use the same memory each

@@ -11,7 +11,7 @@ use crate::profile::{
 };
 use crate::samples::{
     Load, Measurement, Quantity, REFETCHED, ROTATED, STREAMING_KERNEL, STREAMING_TWIN, Side,
-    waiting_kernels,
+    WRITTEN_KEPT, WRITTEN_THROUGH, waiting_kernels,
 };
 use crate::stats::{Line, median, quantile, relative_spread, theil_sen};
 use crate::units::{Bandwidth, Bytes};
@@ -24,7 +24,8 @@ pub(super) fn link(estimator: &Estimator<'_>, copies: &[CopyModel]) -> LinkModel
         let slope = time?.slope().filter(|&slope| slope > 0.0)?;
         Some(Bandwidth::from_bytes_per_second(1e9 / slope))
     });
-    let ([down_shared, up_shared], scatter) = contention(estimator, alone);
+    let ([down_shared, up_shared], scatter) = contention(estimator, alone, WRITTEN_THROUGH);
+    let ([down_shared_kept, up_shared_kept], _) = contention(estimator, alone, WRITTEN_KEPT);
     let [down_beside_kernels, up_beside_kernels] =
         Direction::BOTH.map(|direction| beside_kernels(estimator, direction));
     let mut link = LinkModel {
@@ -32,6 +33,8 @@ pub(super) fn link(estimator: &Estimator<'_>, copies: &[CopyModel]) -> LinkModel
         up_bytes_per_second: up_rate,
         down_shared,
         up_shared,
+        down_shared_kept,
+        up_shared_kept,
         down_beside_kernels,
         up_beside_kernels,
         scatter,
@@ -117,22 +120,25 @@ pub(super) fn time_beside_kernels(
     Some(copy_time(copies, direction, bytes)? + longer)
 }
 
-/// For each direction, what a copy takes longer while the other direction is busy, where copies of
-/// at least two sizes were measured. With it, the relative scatter of what large copies take
-/// longer. `alone` holds the curves of copies in each direction while the other is idle.
+/// For each direction, what a copy takes longer while the other direction is busy and the copies of
+/// each cycle through `around` bytes of host memory, where copies of at least two sizes were
+/// measured. With it, the relative scatter of what large copies take longer. `alone` holds the
+/// curves of copies in each direction while the other is idle.
 pub(super) fn contention(
     estimator: &Estimator<'_>,
     alone: [Option<&Curve>; 2],
+    around: Bytes,
 ) -> ([Option<Contention>; 2], f64) {
     let (mut found, mut scatters) = ([None, None], Vec::new());
     for (side, wanted) in Direction::BOTH.into_iter().enumerate() {
         let mut sizes = BySize::new();
         for one in estimator.measurements() {
-            let Quantity::Shared { direction, bytes } = one.quantity else { continue };
+            let Quantity::Shared { direction, bytes, footprint } = one.quantity else { continue };
             let time = alone[side].and_then(|curve| curve.known(bytes.as_f64()).ok());
-            let Some(time) = time.filter(|_| direction == wanted) else { continue };
+            let is_wanted = (direction, footprint) == (wanted, around);
+            let Some(time) = time.filter(|_| is_wanted) else { continue };
             let other = Direction::BOTH[1 - side];
-            let other = Quantity::Shared { direction: other, bytes };
+            let other = Quantity::Shared { direction: other, bytes, footprint };
             let slow = slowdowns(one, time, at_once(estimator, one, &other));
             if !slow.is_empty() {
                 let longer = slow.iter().map(|slowdown| (slowdown - 1.0) * time);

@@ -34,6 +34,9 @@ pub struct CacheModel {
     /// Misses of the team of threads that runs CPU twins, in all caches.
     #[serde(default, deserialize_with = "misses")]
     pub twin_misses: Option<Vec<(f64, f64)>>,
+    /// Misses for what D2H copies write, while H2D copies are under way.
+    #[serde(default, deserialize_with = "misses")]
+    pub written_misses: Option<Vec<(f64, f64)>>,
     /// Misses of kernels on the device, over bytes of device memory.
     #[serde(default, deserialize_with = "misses")]
     pub device_misses: Option<Vec<(f64, f64)>>,
@@ -76,7 +79,7 @@ pub struct Handed {
 priced! {
     CacheModel {
         No: staging_misses, own_misses, own_team_misses, handed_to_one, handed_to_team,
-            handed_behind_helpers, twin_misses, device_misses;
+            handed_behind_helpers, twin_misses, written_misses, device_misses;
     }
     besides shared_bytes
 }
@@ -96,6 +99,7 @@ impl Default for CacheModel {
             handed_to_team: None,
             handed_behind_helpers: None,
             twin_misses: None,
+            written_misses: None,
             device_misses: None,
             shared_bytes,
         }

@@ -5,7 +5,7 @@
 //! nothing. The others are asked for where the simulator applies them, by [`Profile::follows`].
 
 use super::prices::{Amount, Price};
-use super::{InlineCopies, Interference, Profile, SemaphorePolling};
+use super::{InlineCopies, Interference, LinkModel, Profile, SemaphorePolling};
 use crate::samples::{Load, TransferPath};
 use crate::units::{Bandwidth, words};
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,8 @@ words! {
         StartsBesideCopies = "starts-beside-copies",
         /// Copies in both directions share the link.
         SharedLink = "shared-link",
+        /// Data that the host's caches keep costs copies in the other direction less.
+        KeptResults = "kept-results",
         /// Data that the CPU has just written takes longer to copy.
         JustWritten = "just-written",
         /// Small H2D copies travel along with their commands.
@@ -64,6 +66,8 @@ words! {
         Doorbells = "doorbells",
         /// Work behind a waiting operation restarts the period, half the time.
         RestartedPeriods = "restarted-periods",
+        /// Engines also poll when they have finished a node of a graph.
+        PollsAtNodes = "polls-at-nodes",
         /// Kernels behind the joints of a graph's branches start later.
         GapsAtBranches = "gaps-at-branches",
         /// The links of several GPUs meet.
@@ -136,6 +140,7 @@ impl Rule {
             Self::LaunchSpread
             | Self::ImplicitWaits
             | Self::ThreadsBesideCopies
+            | Self::KeptResults
             | Self::JustWritten
             | Self::InlineCopies
             | Self::InlineNodes
@@ -147,6 +152,7 @@ impl Rule {
             | Self::LatePolls
             | Self::Doorbells
             | Self::RestartedPeriods
+            | Self::PollsAtNodes
             | Self::SharedRoot => &[],
         }
     }
@@ -179,6 +185,10 @@ impl Profile {
             Rule::ImplicitWaits => self.memory.waits_for_device = Some(Vec::new()),
             Rule::ThreadsBesideCopies => self.no_interference(Load::Cpu),
             Rule::KernelsSlowCopies => self.no_interference(Load::Kernel),
+            Rule::KeptResults => {
+                let LinkModel { down_shared_kept, up_shared_kept, .. } = &mut self.link;
+                (*down_shared_kept, *up_shared_kept) = (None, None);
+            }
             Rule::JustWritten => {
                 self.transfers.retain(|model| !TransferPath::WRITTEN.contains(&model.path));
             }

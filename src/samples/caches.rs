@@ -13,6 +13,16 @@ pub const MEMORY_FOOTPRINT: Bytes = Bytes::mib(1024);
 /// With this much memory used in turn, a device finds nothing in its caches.
 pub const DEVICE_FOOTPRINT: Bytes = Bytes::mib(256);
 
+/// D2H copies that write this much leave all of it in the host's caches. They may use a part of the
+/// caches: with Intel's Data Direct I/O, two ways of the last-level cache (Farshin et al.,
+/// "Reexamining direct cache access to optimize I/O intensive applications for
+/// multi-hundred-gigabit networks", USENIX ATC 2020). What does not fit goes to memory, where it
+/// competes with what H2D copies read.
+pub const WRITTEN_KEPT: Bytes = Bytes::mib(8);
+
+/// D2H copies that write this much or more leave none of it in the host's caches.
+pub const WRITTEN_THROUGH: Bytes = Bytes::mib(256);
+
 /// Kernel and elements that one thread runs over more and more memory, to find how much its core
 /// caches by itself. Beyond [`MOST_OF_ONE_CORE`] it caches nothing.
 pub const ONE_THREAD: (Variant, u64) = (Variant { kernel: Kernel::Scale, extent: 0 }, 1 << 12);

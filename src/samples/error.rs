@@ -5,7 +5,7 @@ use miette::Diagnostic;
 use std::fmt::Display;
 
 /// Version of the file format.
-pub const FORMAT: u32 = 9;
+pub const FORMAT: u32 = 8;
 
 /// What can be wrong with a file of samples.
 #[derive(Debug, thiserror::Error)]

@@ -37,6 +37,7 @@ mod twins;
 pub use crate::machine::{Condition, HostPages};
 pub use caches::{
     DEVICE_FOOTPRINT, MEMORY_FOOTPRINT, MOST_OF_ONE_CORE, ONE_TEAM, ONE_THREAD, SHARED_FOOTPRINT,
+    WRITTEN_KEPT, WRITTEN_THROUGH,
 };
 pub use calls::{IN_ONE_STREAM, IN_TURN, IN_TURN_COPY, TURNS, TimedCall};
 pub use chains::{CYCLES, LONG_COPY, LONG_KERNEL, SHORT_COPY, SHORT_KERNEL};

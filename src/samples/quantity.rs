@@ -79,9 +79,9 @@ pub enum Quantity {
     /// for each copy (`kernels`), or without. The two are measured together.
     CopyBesideKernels { direction: Direction, bytes: Bytes, kernels: bool },
     /// Device time of the copies of one direction while as many go the other way and kernels run.
-    /// Both directions are measured together, sample by sample. Each uses so much host
-    /// memory in turn that caches keep none of it.
-    Shared { direction: Direction, bytes: Bytes },
+    /// Both directions are measured together, sample by sample. Each uses `footprint` bytes of host
+    /// memory in turn.
+    Shared { direction: Direction, bytes: Bytes, footprint: Bytes },
     /// Host time of a pageable copy until the call returns or, with `complete`, until the copy is
     /// done. Copies use `footprint` bytes of host memory in turn.
     Staged { direction: Direction, bytes: Bytes, footprint: Bytes, complete: bool },
@@ -213,8 +213,9 @@ impl Quantity {
             }
             Self::Copy { bytes, .. } => is(Work::Device).bytes(*bytes).of_rate(is_of_rate(*bytes)),
             Self::CopyBesideKernels { bytes, .. } => is(Work::Device).bytes(*bytes),
-            Self::Shared { bytes, .. } => {
-                is(Work::Together).bytes(*bytes).of_rate(is_of_rate(*bytes))
+            Self::Shared { bytes, footprint, .. } => {
+                let both = is(Work::Together).bytes(*bytes).of_rate(is_of_rate(*bytes));
+                both.footprint(*footprint)
             }
             Self::Staged { bytes, footprint, .. } => {
                 is(Work::Staging).bytes(*bytes).footprint(*footprint)

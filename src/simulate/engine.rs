@@ -371,7 +371,7 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
         let device = self.layout.device_of(entry.stream);
         let cost = self.compiled.body.cost_in(ended.entry);
         if let Some(polling) = &mut self.polling {
-            polling.done((device, kind), self.now);
+            polling.done((device, kind), cost.in_graph, self.now);
         }
         if self.compiled.copies.slow_beside_kernels && matches!(cost.work, Work::Kernel { .. }) {
             self.copies.end_kernel(device);

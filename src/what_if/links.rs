@@ -166,7 +166,9 @@ fn transfers(profile: &mut Profile, ways: [Way; 2]) {
 /// Extra time for bytes is in proportion to the time of the bytes.
 fn contention(profile: &mut Profile, [down, up]: [Way; 2]) {
     let link = &mut profile.link;
-    for (shared, way) in [(&mut link.down_shared, down), (&mut link.up_shared, up)] {
+    let into = [&mut link.down_shared, &mut link.down_shared_kept].map(|one| (one, down));
+    let out = [&mut link.up_shared, &mut link.up_shared_kept].map(|one| (one, up));
+    for (shared, way) in into.into_iter().chain(out) {
         let Some(shared) = shared.as_mut().filter(|_| way.factor != 1.0) else { continue };
         shared.per_byte_ns /= way.factor;
         shared.at_best_per_byte_ns.iter_mut().for_each(|ns| *ns /= way.factor);

@@ -72,6 +72,8 @@ pub fn machine() -> Profile {
             down_bytes_per_second: Some(bytes_per_nanosecond(4.0)),
             up_bytes_per_second: Some(bytes_per_nanosecond(4.0)),
             down_shared: Some(contention(250.0, 0.0625)),
+            down_shared_kept: None,
+            up_shared_kept: None,
             up_shared: Some(contention(1_000.0, 0.25)),
             scatter: SCATTER,
             down_switch: Some(constant(0.0)),

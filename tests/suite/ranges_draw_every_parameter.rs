@@ -16,6 +16,8 @@ const NOT_DRAWN: [(&str, &[&str]); 6] = [
             "link.up_bytes_per_second",
             "link.down_shared.at_best_",
             "link.up_shared.at_best_",
+            "link.down_shared_kept.at_best_",
+            "link.up_shared_kept.at_best_",
         ],
     ),
     ("it is a spread from which each call is drawn", &["calls.launch_spread"]),

@@ -50,7 +50,7 @@ fn contention_from_few_sizes_is_found_or_refused() {
         let mut refused = 0;
         for bytes in [512 * kib, mib, 2 * mib, 4 * mib, 8 * mib, 32 * mib, 128 * mib] {
             let copy = (Direction::HostToDevice, Bytes::new(bytes));
-            match profile.beside_the_other(copy) {
+            match profile.beside_the_other(copy, Bytes::mib(1024)) {
                 Ok([fixed, of_bytes]) => {
                     let truth = alone(bytes as f64) + beside_the_other(bytes as f64);
                     let found = alone(bytes as f64) + (fixed + of_bytes) * 1e-9;

@@ -83,7 +83,7 @@ impl CallCosts<'_> {
         let alone = self.profile.copy(direction, bytes)?;
         // Copies that never overlap the other direction do not need to know what that costs.
         let [delay, longer] = if self.traffic.both_ways[device.0] {
-            self.profile.beside_the_other((direction, bytes))?
+            self.profile.beside_the_other((direction, bytes), self.traffic.copied_out)?
         } else {
             [0.0; 2]
         };

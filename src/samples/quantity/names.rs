@@ -34,8 +34,9 @@ impl fmt::Display for Quantity {
             Self::Own(run) => write!(f, "{run}"),
             Self::On { device, of } => write!(f, "{of}, GPU {}", device.0),
             Self::Copy { direction, bytes } => write!(f, "{direction} copy of {bytes}, pinned"),
-            Self::Shared { direction, bytes } => {
-                write!(f, "{direction} copy of {bytes}{THE_OTHER_WAY}")
+            Self::Shared { direction, bytes, footprint } => {
+                let beside = THE_OTHER_WAY;
+                write!(f, "{direction} copy of {bytes}{beside}, cycling through {footprint}")
             }
             Self::Staged { direction, bytes, footprint, complete } => {
                 let around = format!(" of {footprint}");

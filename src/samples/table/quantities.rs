@@ -6,6 +6,7 @@ use crate::machine::{Direction, OperationKind};
 use crate::samples::provenance::MOST_GPUS;
 use crate::samples::{
     GraphCall, Load, MemoryWork, Quantity, SetupStep, Side, TimedCall, TransferPath,
+    WRITTEN_THROUGH,
 };
 use crate::units::Bytes;
 
@@ -144,7 +145,7 @@ impl Row<'_> {
             return Ok(Quantity::Beside { direction, bytes, load, of });
         }
         if self.is_beside_the_other(direction)? {
-            return Ok(Quantity::Shared { direction, bytes });
+            return Ok(Quantity::Shared { direction, bytes, footprint: WRITTEN_THROUGH });
         }
         self.on(Quantity::Copy { direction, bytes })
     }

@@ -1,9 +1,10 @@
 //! How much longer copies take when both directions are busy.
 
 use super::*;
+use hallway::samples::{WRITTEN_KEPT, WRITTEN_THROUGH};
 
 fn shared(direction: Direction, bytes: Bytes) -> Quantity {
-    Quantity::Shared { direction, bytes }
+    Quantity::Shared { direction, bytes, footprint: WRITTEN_THROUGH }
 }
 
 /// The slowdown lies on a line from 1 MiB on, and on no line below that. At some sizes, the engines
@@ -125,4 +126,60 @@ fn copies_both_ways_have_a_best_beside_the_usual() {
     }
     // The median deviation is a quarter of the usual slowdown.
     assert_within(link.scatter, 1.4826 * 0.25, 0.05, "scatter");
+}
+
+/// How much longer copies both ways take whose working set is larger than what a host's caches
+/// keep.
+fn through(bytes: Bytes) -> f64 {
+    1_000.0 + 0.004 * bytes.as_f64()
+}
+
+/// A machine on which large copies take `kept` times that slowdown, by direction, where the caches
+/// keep what copies to the host write. Of a working set of 16 MiB, a quarter goes on to memory.
+fn machine_that_keeps(kept: [f64; 2]) -> Profile {
+    let alone = |bytes: Bytes| 1_000.0 + bytes.as_f64() / 50.0;
+    let mut all = Vec::new();
+    for (direction, kept) in Direction::BOTH.into_iter().zip(kept) {
+        for bytes in SIZES {
+            let mut measure = |quantity, ns| {
+                all.push(measured(quantity, 1, vec![Span::from_nanos_f64(ns); 9]));
+            };
+            measure(Quantity::Copy { direction, bytes }, alone(bytes));
+            let mut beside = |footprint, share| {
+                let quantity = Quantity::Shared { direction, bytes, footprint };
+                measure(quantity, alone(bytes) + share * through(bytes));
+            };
+            beside(WRITTEN_THROUGH, 1.0);
+            if bytes >= Bytes::mib(1) {
+                beside(WRITTEN_KEPT, kept);
+            }
+            if bytes == Bytes::mib(4) {
+                beside(Bytes::mib(16), 0.75 * kept + 0.25);
+            }
+        }
+    }
+    fitted(all)
+}
+
+const SIZES: [Bytes; 5] =
+    [Bytes::kib(64), Bytes::kib(256), Bytes::mib(1), Bytes::mib(2), Bytes::mib(4)];
+
+#[test]
+fn what_is_written_to_the_host_may_stay_in_its_caches() {
+    // If copies to the device are no slower without the caches, nothing tells how much these keep.
+    for (kept, is_told) in [([0.7, 0.75], true), ([1.05, 0.75], false)] {
+        let profile = machine_that_keeps(kept);
+        let cases = [(1, 0.0), (8, 0.0), (16, 0.25), (256, 1.0), (4_096, 1.0)];
+        for (written, misses) in cases.map(|(mib, misses)| (Bytes::mib(mib), misses)) {
+            for (direction, kept) in Direction::BOTH.into_iter().zip(kept) {
+                for bytes in SIZES {
+                    let found = profile.beside_the_other((direction, bytes), written);
+                    let found: f64 = found.expect("known").into_iter().sum();
+                    let is_kept = is_told && bytes >= Bytes::mib(1);
+                    let share = if is_kept { kept + (1.0 - kept) * misses } else { 1.0 };
+                    assert_within(found, share * through(bytes), 0.02, bytes);
+                }
+            }
+        }
+    }
 }

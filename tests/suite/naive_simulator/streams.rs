@@ -75,7 +75,12 @@ impl Simulator<'_> {
         let (place, device) = (self.engine_of(call), self.ops[call].device);
         let ending = Ending { time: self.now, operation: Some(call), device };
         self.ops[call].ending = Some(ending);
-        self.engines[place].last = self.now;
+        let engine = &mut self.engines[place];
+        engine.last = self.now;
+        if self.costs[call].in_graph {
+            // An engine looks for other nodes at once.
+            engine.next_poll = engine.next_poll.and(Some(self.now));
+        }
         let held_back = std::mem::take(&mut self.held_back).into_iter();
         self.advance(held_back.chain(self.ops[call].lane).collect());
         self.release_threads();

@@ -43,6 +43,29 @@ fn what_each_byte_pays_beside_others_depends_on_the_size() {
     }
 }
 
+/// The copy to the host counts as writing its whole allocation, whatever its own size.
+#[test]
+fn data_kept_in_the_hosts_caches_slows_copies_less() {
+    let mut machine = machine();
+    machine.link.down_shared = FREE;
+    machine.link.up_shared = Some(contention(700.0, 0.125));
+    machine.link.down_shared_kept = FREE;
+    let per_byte = Some(Curve { knots: vec![(20_000.0, 0.0625)], scatter: 0.0 });
+    machine.link.up_shared_kept = Some(Contention { per_byte, ..contention(300.0, 0.0625) });
+    let longer = |machine: &Profile, elements| {
+        let body = vec![copy_in(0, PINNED, 50_000), copy_out(1, PINNED, elements)];
+        lasts(&run(body, machine), Lane::CopyOut)[0] - 1_000 - elements
+    };
+    // The share of misses is unknown at first, and then none, all, and half.
+    assert_eq!(longer(&machine, 12_000), 6_700);
+    for (misses, expected) in [(0.0, 3_300), (1.0, 6_700), (0.5, 5_000)] {
+        machine.caches.written_misses = Some(vec![(1.0, misses), (1e9, misses)]);
+        assert_eq!(longer(&machine, 12_000), expected, "{misses}");
+        // This copy is smaller than any known size of the kept kind.
+        assert_eq!(longer(&machine, 4_000), 700 + 2_000, "{misses}");
+    }
+}
+
 #[test]
 fn a_small_copy_beside_others_pays_what_was_measured_of_small_ones() {
     let mut machine = machine();
