@@ -51,7 +51,7 @@ fn late_trip(first: (OperationKind, u64), next: OperationKind) -> Probe {
 
 /// There are many of these, and a line or a staircase is fitted through all.
 fn part_by_part(what: Vec<Quantity>) -> Probe {
-    Probe::together(what, Counts::Once).visits(3).limit(0.25, 5).streams(Streams::Same)
+    Probe::together(what, Counts::Once).visits(2).limit(0.25, 7).streams(Streams::Same)
 }
 
 /// Sizes of first operations: KiB of copies in and of copies out, degrees of polynomials.

@@ -5,6 +5,7 @@ use super::predicted::repository;
 use hallway::compare::Ledger;
 use hallway::profile::{Profile, Rule};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 
 const ONE: &str = "calibration/others/one-h200";
 
@@ -20,8 +21,13 @@ fn changed_by(profile: &Profile) -> BTreeSet<Rule> {
 }
 
 /// Rules without prices, which the simulator asks for by name.
-const ASKED_FOR: [Rule; 4] =
-    [Rule::KernelTails, Rule::Channels, Rule::Doorbells, Rule::RestartedPeriods];
+const ASKED_FOR: [Rule; 5] = [
+    Rule::KernelTails,
+    Rule::Channels,
+    Rule::Doorbells,
+    Rule::RestartedPeriods,
+    Rule::PollsAtNodes,
+];
 
 #[test]
 fn a_switch_takes_out_what_only_its_rule_has() {
@@ -70,9 +76,9 @@ fn the_ledger_scores_recorded_runs_without_a_rule() {
     let ledger: Ledger = serde_json::from_str(&ledger).expect("its own form");
     let [inline, channels] = &ledger.rules[..] else { panic!("two rules") };
     let [machine] = &ledger.machines[..] else { panic!("one machine") };
-    assert_eq!((machine.name.as_str(), machine.errors.plans), ("one-h200", 300));
+    assert_eq!((machine.name.as_str(), machine.errors.plans), ("one-h200", 420));
     let all = inline.all.expect("exercised");
-    assert!(all.with.plans > 100 && all.with.plans < 300, "{}", all.with.plans);
+    assert!(all.with.plans > 100 && all.with.plans < 420, "{}", all.with.plans);
     assert!(all.without.p95 > all.with.p95 && inline.earns == Some(true), "{all:?}");
     assert_eq!(inline.machines, [inline.all]);
     assert_eq!((channels.all, channels.earns), (None, None));
@@ -80,9 +86,12 @@ fn the_ledger_scores_recorded_runs_without_a_rule() {
 
 #[test]
 fn a_ledger_needs_recorded_runs() {
-    let output = ran(repository(), ["ledger", "calibration/h200"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("alone.toml");
+    std::fs::copy(repository().join(ONE).join("profile.toml"), &path).expect("copied");
+    let output = ran(repository(), [OsStr::new("ledger"), path.as_os_str()]);
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("no runs of random workloads next to calibration/h200"), "{told}");
+    assert!(told.contains("no runs of random plans next to ") && told.contains("alone.toml"));
     assert!(told.contains("verify --random"), "{told}");
 }

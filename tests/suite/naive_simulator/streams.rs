@@ -6,7 +6,7 @@ use super::simulator::{Ending, Op, Simulator};
 use hallway::cost::Work;
 use hallway::machine::DeviceId;
 use hallway::machine::OperationKind::{self, CopyOut, Kernel, PeerCopy};
-use hallway::profile::{FirstPoll, SemaphorePolling};
+use hallway::profile::{Curve, FirstPoll, SemaphorePolling};
 use hallway::program::{Behind, Graph};
 use hallway::units::Span;
 
