@@ -38,7 +38,7 @@ fn both_ways(bytes: Bytes, footprint: Bytes) -> Probe {
         // Others on the link take what they need, which changes, and all moments count: copies went
         // at 32 to 43 GB/s within a minute, and with half as many visits the median was known to a
         // hundredth at best. The fit also uses the best moments, so each visit takes more time.
-        probe.visits(64).limit(2.0, 3)
+        probe.visits(48).limit(2.0, 3)
     } else {
         // How the engines affect each other differs by a twentieth from visit to visit. For large
         // copies, the footprints differ by as little.

@@ -193,7 +193,7 @@ impl Patience {
     pub const fn of(extent: CalibrationExtent) -> Self {
         let ([device, host, least, team, thread], fewest) = match extent {
             CalibrationExtent::Full | CalibrationExtent::Elsewhere => {
-                ([36, 12, 6, 30, 250], FEWEST)
+                ([28, 12, 6, 20, 60], FEWEST)
             }
             CalibrationExtent::Quick => ([18, 6, 5, 15, 40], 5),
         };
@@ -209,7 +209,7 @@ impl Patience {
     }
 
     /// How long a pass is to take, with its preparation and its trials: a full calibration has two,
-    /// and takes 80 seconds with what comes before and after them.
+    /// and takes 75 seconds with what comes before and after them.
     pub const fn of_pass(&self) -> Duration {
         match self.extent {
             CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(33),
