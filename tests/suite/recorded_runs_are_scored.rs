@@ -111,3 +111,22 @@ fn random_workloads_are_predicted_no_worse_than_before() {
     let wrong = verification.scenarios.iter().filter(is_wrong).count();
     assert!(wrong <= WRONG + TIES, "{wrong} verdicts are wrong");
 }
+
+/// What plans take once is dominated by the context; these limits are those of the whole.
+const SET_UP_MEDIAN: f64 = 0.10;
+const SET_UP_WORST: f64 = 0.30;
+
+/// Each plan was set up in a process of its own.
+#[test]
+fn set_up_is_predicted_as_well_as_claimed() {
+    let profile = "calibration/others/pair-h200";
+    let how = ["--recorded", "--profile", profile, "--format", "json"];
+    let how = ["verify", "--random", "120", "--seed", "93326"].iter().chain(&how);
+    let output = ran(repository(), how);
+    let out = String::from_utf8_lossy(&output.stdout);
+    let verification: Verification = serde_json::from_str(&out).expect("the JSON has its own form");
+    let errors = verification.set_up.and_then(|set_up| set_up.errors).expect("it was run");
+    assert!(errors.plans >= 90, "{} plans", errors.plans);
+    assert!(errors.median <= SET_UP_MEDIAN, "{}", errors.median);
+    assert!(errors.worst <= SET_UP_WORST, "{}", errors.worst);
+}
