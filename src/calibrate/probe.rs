@@ -192,7 +192,7 @@ const TEAM_WAKES: Duration = Duration::from_millis(3);
 impl Patience {
     pub const fn of(extent: CalibrationExtent) -> Self {
         let ([device, host, least, team, thread], fewest) = match extent {
-            CalibrationExtent::Full | CalibrationExtent::Elsewhere => ([28, 12, 6, 20, 60], FEWEST),
+            CalibrationExtent::Full | CalibrationExtent::Elsewhere => ([24, 12, 6, 20, 60], FEWEST),
             CalibrationExtent::Quick => ([18, 6, 5, 15, 40], 5),
         };
         Self {
