@@ -15,19 +15,9 @@ use std::time::Duration;
 pub(super) fn probes() -> Vec<Probe> {
     use TimedCall::{
         AllocateInStream, Clear, CopyIn, CopyOnDevice, CopyOut, CopyRows, FreeInStream, Launch,
-        LaunchAndRecord, Multiply, Synchronize, Transform, WaitAndLaunch,
+        Multiply, Synchronize, Transform,
     };
-    let calls = [
-        Launch,
-        CopyIn,
-        CopyOut,
-        Clear,
-        LaunchAndRecord,
-        WaitAndLaunch,
-        Synchronize,
-        Multiply,
-        Transform,
-    ];
+    let calls = [Launch, CopyIn, CopyOut, Clear, Synchronize, Multiply, Transform];
     // Calls that only spelled-out programs make.
     let spelled = [CopyOnDevice, CopyRows, AllocateInStream, FreeInStream];
     let spelled = spelled.map(|one| call(one).visits(2).limit(0.3, 5).telling(false));
@@ -125,14 +115,6 @@ impl<D: AnyDevice> MeasurementContext<'_, D> {
                     // Clearing an array that kernels read would feed them zeros.
                     TimedCall::Clear => {
                         stream.clear(self.arrays[Kernel::MOST_INPUTS].address(), SHORT_COPY)
-                    }
-                    TimedCall::LaunchAndRecord => {
-                        stream.launch(&piece.kernel)?;
-                        stream.record(&self.ordering[1 + at])
-                    }
-                    TimedCall::WaitAndLaunch => {
-                        other.wait(&self.ordering[0])?;
-                        other.launch(&piece.kernel)
                     }
                     TimedCall::PeerCopy => self.issue(stream, OperationKind::PeerCopy, &piece),
                     TimedCall::UseDevice => self.members[(1 + at) % 2].device.make_current(),

@@ -27,7 +27,6 @@ mod memory_waits;
 mod multi_gpu;
 mod new_process;
 mod own_kernels;
-mod pace;
 mod polling;
 mod probe;
 mod provenance;

@@ -192,7 +192,7 @@ const TEAM_WAKES: Duration = Duration::from_millis(3);
 impl Patience {
     pub const fn of(extent: CalibrationExtent) -> Self {
         let ([device, host, least, team, thread], fewest) = match extent {
-            CalibrationExtent::Full | CalibrationExtent::Elsewhere => ([24, 12, 6, 20, 60], FEWEST),
+            CalibrationExtent::Full | CalibrationExtent::Elsewhere => ([8, 4, 6, 20, 60], FEWEST),
             CalibrationExtent::Quick => ([18, 6, 5, 15, 40], 5),
         };
         Self {
@@ -203,15 +203,6 @@ impl Patience {
             least_warm_up: Duration::from_millis(least),
             team_warm_up: Duration::from_millis(team),
             thread_warm_up: Duration::from_millis(thread),
-        }
-    }
-
-    /// How long a pass is to take, with its preparation and its trials: a full calibration has two,
-    /// and takes 75 seconds with what comes before and after them.
-    pub const fn of_pass(&self) -> Duration {
-        match self.extent {
-            CalibrationExtent::Full | CalibrationExtent::Elsewhere => Duration::from_secs(33),
-            CalibrationExtent::Quick => Duration::from_secs(12),
         }
     }
 
@@ -229,9 +220,8 @@ impl Patience {
         }
     }
 
-    /// The time after which a measurement stops, and the samples that it takes in any case. `pace`
-    /// is the share of the time that it may take.
-    pub fn limits(&self, probe: &Probe, pace: f64) -> (Duration, usize) {
+    /// The time after which a measurement stops, and the samples that it takes in any case.
+    pub fn limits(&self, probe: &Probe) -> (Duration, usize) {
         let visits = probe.visits_of(self.extent);
         let Limit { is_of_host, share, fewest } = probe.limit;
         let usual = if is_of_host { self.host } else { self.device };
@@ -240,6 +230,6 @@ impl Patience {
             Fewest::AllVisits(fewest) => fewest.div_ceil(visits),
             Fewest::Host => self.fewest.div_ceil(visits),
         };
-        (usual.mul_f64(share * pace) / visits as u32, fewest)
+        (usual.mul_f64(share) / visits as u32, fewest)
     }
 }

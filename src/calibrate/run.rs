@@ -3,7 +3,6 @@
 use super::conditions::Watch;
 use super::context::MeasurementContext;
 use super::error::{CalibrateError, Calibrated};
-use super::pace::pace;
 use super::probe::{Counts, Patience, Probe, Streams};
 use super::schedule::Schedule;
 use super::stopping::Stopping;
@@ -52,22 +51,15 @@ pub fn calibrate<D: AnyDevice, W: Write>(
         samples.conditions.push(condition);
         Ok::<_, CalibrateError>(())
     };
-    let began = D::now();
     // A new context for each pass: memory is placed anew, as another calibration would find it.
     let mut context = MeasurementContext::new(device, team, samples.machine.devices)?;
     warm_up(&mut context)?;
     // Some devices lower their clocks when idle, so the usual state is read after the warm-up.
     let mut watch = Watch::new(device.monitor());
     note(&mut samples, recorder, &watch)?;
-    // Several GPUs have more to measure.
-    let whole = patience.of_pass() * samples.machine.devices.max(1) as u32;
-    let for_all = whole.saturating_sub(D::elapsed(began));
-    let paced = D::now();
-    let for_left = for_all.mul_f64(left.len() as f64 / probes.len() as f64);
-    for (index, probe) in left.iter().enumerate() {
+    for probe in left {
         go_on(done)?;
-        let pace = pace((index, left.len()), D::elapsed(paced), for_left);
-        let measurements = measure(&mut context, probe, (&patience, pace), &samples)?;
+        let measurements = measure(&mut context, probe, &patience, &samples)?;
         let disturbed = watch.disturbance(&probe.quantities[0]);
         for measurement in measurements {
             let measurement = Measurement { disturbed: disturbed.clone(), ..measurement };
@@ -95,7 +87,7 @@ fn warm_up<D: AnyDevice>(context: &mut MeasurementContext<'_, D>) -> Calibrated 
 fn measure<D: AnyDevice>(
     context: &mut MeasurementContext<'_, D>,
     probe: &Probe,
-    (patience, pace): (&Patience, f64),
+    patience: &Patience,
     before: &Samples,
 ) -> Calibrated<Vec<Measurement>> {
     let what = &probe.quantities[0];
@@ -136,7 +128,7 @@ fn measure<D: AnyDevice>(
             context.sample(probe, count)?;
         }
     }
-    let limits = patience.limits(probe, pace);
+    let limits = patience.limits(probe);
     let (taken, stop) = sampled(context, probe, &counts, limits)?;
     let keys = counts
         .iter()

@@ -88,72 +88,40 @@ words! {
 }
 
 impl Rule {
-    /// The prices that only this rule has, by their keys in the profile's file. Without the rule
-    /// they are nothing.
+    /// How the keys of the prices that only this rule has begin in the profile's file. Without the
+    /// rule they are nothing.
     const fn prices(self) -> &'static [&'static str] {
         match self {
-            Self::LaunchesBesideCopies => {
-                &["calls.launch_beside_copy_in", "calls.launch_beside_copy_out"]
-            }
-            Self::NewPages => &[
-                "memory.first_touch",
-                "memory.first_touch_team",
-                "memory.first_copy",
-                "memory.first_read",
-            ],
+            Self::LaunchesBesideCopies => &["calls.launch_beside_copy"],
+            Self::NewPages => &["memory.first_"],
             Self::StreamSwitches => {
                 &["link.down_switch", "link.up_switch", "graph.down_switch", "graph.up_switch"]
             }
             Self::StartsBesideCopies => &[
-                "link.down_shared.per_copy_ns",
-                "link.down_shared.per_small_copy",
-                "link.up_shared.per_copy_ns",
-                "link.up_shared.per_small_copy",
+                "link.down_shared.per_copy",
+                "link.down_shared.per_small",
+                "link.up_shared.per_copy",
+                "link.up_shared.per_small",
             ],
             Self::SharedLink => &[
-                "link.down_shared.per_byte_ns",
                 "link.down_shared.per_byte",
-                "link.down_shared.at_best_per_byte_ns",
-                "link.up_shared.per_byte_ns",
+                "link.down_shared.at_best",
                 "link.up_shared.per_byte",
-                "link.up_shared.at_best_per_byte_ns",
+                "link.up_shared.at_best",
             ],
             Self::CopiesBesideKernels => &["link.down_beside_kernels", "link.up_beside_kernels"],
-            Self::Refetches => &["link.refetches.slowdown"],
+            Self::Refetches => &["link.refetches."],
             Self::JustCopied => &["kernel.just_copied"],
-            Self::WaitingStreams => &["polling.delay"],
-            Self::HandOvers => &["handover.first", "handover.queued", "graph.handover.time"],
-            Self::GapsAtBranches => &["graph.gap_behind_waiting", "graph.gap_behind_awaited"],
+            Self::WaitingStreams => &["polling."],
+            Self::HandOvers => &["handover.", "graph.handover."],
+            Self::GapsAtBranches => &["graph.gap_behind_"],
             Self::Crossings => &["multi_gpu.crossing"],
-            Self::CoreCaches => &["caches.own_misses", "caches.own_team_misses"],
+            Self::CoreCaches => &["caches.own_"],
             Self::LastCache => &["caches.twin_misses"],
-            Self::OtherThreads => &[
-                "caches.handed_to_one.read_ns_per_byte",
-                "caches.handed_to_one.written_ns_per_byte",
-                "caches.handed_to_team.read_ns_per_byte",
-                "caches.handed_to_team.written_ns_per_byte",
-                "caches.handed_behind_helpers.read_ns_per_byte",
-                "caches.handed_behind_helpers.written_ns_per_byte",
-            ],
+            Self::OtherThreads => &["caches.handed_"],
             Self::StagingCaches => &["caches.staging_misses"],
             Self::DeviceCaches => &["caches.device_misses"],
-            Self::LaunchSpread
-            | Self::ImplicitWaits
-            | Self::ThreadsBesideCopies
-            | Self::KeptResults
-            | Self::JustWritten
-            | Self::InlineCopies
-            | Self::InlineNodes
-            | Self::KernelsSlowCopies
-            | Self::KernelTails
-            | Self::Channels
-            | Self::SemaphorePolling
-            | Self::ArrivalTolerance
-            | Self::LatePolls
-            | Self::Doorbells
-            | Self::RestartedPeriods
-            | Self::PollsAtNodes
-            | Self::SharedRoot => &[],
+            _ => &[],
         }
     }
 }
@@ -170,7 +138,8 @@ impl Profile {
         let mut machine = self.clone();
         machine.switched_off.push(rule);
         for price in machine.prices_mut() {
-            if rule.prices().contains(&price.key.dotted().as_str()) {
+            let key = price.key.dotted();
+            if rule.prices().iter().any(|begins| key.starts_with(begins)) {
                 nothing(price);
             }
         }
