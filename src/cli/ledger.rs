@@ -4,7 +4,6 @@ use super::outputs::check_outputs;
 use super::profiles::{CALIBRATIONS, LoadedProfile, deliver, in_folder, load, runs_in};
 use super::progress::Progress;
 use super::terminal::width;
-use super::verify::ScoreFormat;
 use super::{Failure, Outcome, rule};
 use crate::compare::{ErrorFigures, Ledger, LedgerMachine, RuleFigures, Score};
 use crate::profile::{Profile, Rule};
@@ -12,7 +11,7 @@ use crate::report::json;
 use crate::search::candidates;
 use crate::simulate::{DRAWS, Draws, Tally};
 use crate::study::{Calibration, RecordedRuns};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
 /// Shown below the arguments.
@@ -31,10 +30,18 @@ pub(super) struct LedgerArguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[arg(long, value_enum, default_value = "table")]
-    format: ScoreFormat,
+    format: LedgerFormat,
     /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// Format of the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LedgerFormat {
+    Table,
+    Markdown,
+    Json,
 }
 
 /// A machine with its recorded runs.
@@ -49,7 +56,8 @@ pub(super) fn run(arguments: &LedgerArguments) -> Result<Outcome, Failure> {
     let output = arguments.output.as_deref();
     let profiles = machines.iter().map(|machine| machine.found.path.as_path());
     check_outputs(profiles, output)?;
-    let rules = if arguments.rule.is_empty() { &Rule::ALL[..] } else { &arguments.rule };
+    let is_asked = |rule: &Rule| arguments.rule.is_empty() || arguments.rule.contains(rule);
+    let rules: Vec<Rule> = Rule::ALL.into_iter().filter(is_asked).collect();
     let draws = Draws::new(DRAWS, arguments.seed);
     let effort = machines.iter().flat_map(|machine| &machine.runs).map(|runs| runs.effort(draws));
     let effort: u64 = effort.sum();
@@ -67,14 +75,16 @@ pub(super) fn run(arguments: &LedgerArguments) -> Result<Outcome, Failure> {
     drop(progress);
     let ledger = Ledger { machines: named(&machines, &with), rules };
     let text = match arguments.format {
-        ScoreFormat::Table => ledger.text(width(None, output)),
-        ScoreFormat::Markdown => ledger.markdown(),
-        ScoreFormat::Json => json(&ledger),
+        LedgerFormat::Table => ledger.text(width(None, output)),
+        LedgerFormat::Markdown => ledger.markdown(),
+        LedgerFormat::Json => json(&ledger),
     };
     deliver(&text, output).map(|()| Outcome::Done)
 }
 
 impl Recorded {
+    /// A machine with the random plans that were run on it: those that its calibration tried, and
+    /// those of `verify --random`. There may be none.
     fn load(path: &Path) -> Result<Self, Failure> {
         let path = in_folder(path);
         let found = LoadedProfile { profile: Profile::load(&path)?, path, has_other_gpu: false };
@@ -83,20 +93,20 @@ impl Recorded {
             false => Vec::new(),
         };
         for folder in random_runs(&found.path) {
-            for text in sorted(&folder).into_iter().filter(|path| is_scenario(path)) {
-                let workload = load(&text)?;
-                let kept = found.saved_runs_at(&workload, &runs_in(&folder, &workload))?;
-                runs.push(RecordedRuns::new(workload.clone(), candidates(&workload), kept));
+            let scenarios = sorted(&folder).into_iter().filter(|path| is_scenario(path));
+            // A session that was stopped has scenarios without runs.
+            for text in scenarios.filter(|path| path.with_extension("json").exists()) {
+                let kept = load(&text).and_then(|workload| {
+                    let kept = found.saved_runs_at(&workload, &runs_in(&folder, &workload))?;
+                    Ok(RecordedRuns::new(workload.clone(), candidates(&workload), kept))
+                });
+                match kept {
+                    Ok(kept) => runs.push(kept),
+                    Err(why) => eprintln!("skipped: {}: {}", text.display(), why.report),
+                }
             }
         }
         runs.retain(|runs| runs.plans() > 0);
-        if runs.is_empty() {
-            let what = format!("no runs of random plans next to {}", found.path.display());
-            return Err(Failure::refused(
-                what,
-                "run `hallway verify --random PLANS` on the profile's machine",
-            ));
-        }
         let folder = found.path.parent().and_then(Path::file_name);
         let name = folder.unwrap_or(found.path.as_os_str()).to_string_lossy().into_owned();
         Ok(Self { name, found, runs })
@@ -110,15 +120,21 @@ impl Recorded {
 
 /// The machines that were named, or those whose folders are found.
 fn machines(named: &[PathBuf]) -> Result<Vec<Recorded>, Failure> {
-    let paths =
-        if named.is_empty() { profiles_with_runs(Path::new(CALIBRATIONS)) } else { named.to_vec() };
-    if paths.is_empty() {
-        return Err(Failure::refused(
-            format!("no profile in {CALIBRATIONS}/ has runs of random workloads next to it"),
-            "name profiles, or run `hallway verify --random PLANS` on a calibrated machine",
-        ));
+    const HOW: &str = "run `hallway verify --random PLANS` on the profile's machine";
+    let paths = if named.is_empty() { profiles(Path::new(CALIBRATIONS)) } else { named.to_vec() };
+    let mut all: Vec<Recorded> =
+        paths.iter().map(|path| Recorded::load(path)).collect::<Result<_, _>>()?;
+    let none = |one: &&Recorded| one.runs.is_empty();
+    if let Some(none) = all.iter().find(none).filter(|_| !named.is_empty()) {
+        let what = format!("no runs of random plans next to {}", none.found.path.display());
+        return Err(Failure::refused(what, HOW));
     }
-    paths.iter().map(|path| Recorded::load(path)).collect()
+    all.retain(|machine| !machine.runs.is_empty());
+    if all.is_empty() {
+        let what = format!("no profile in {CALIBRATIONS}/ has runs of random plans next to it");
+        return Err(Failure::refused(what, HOW));
+    }
+    Ok(all)
 }
 
 fn named(machines: &[Recorded], scores: &[Vec<Score>]) -> Vec<LedgerMachine> {
@@ -129,16 +145,13 @@ fn named(machines: &[Recorded], scores: &[Vec<Score>]) -> Vec<LedgerMachine> {
     machines.iter().zip(scores).filter_map(of).collect()
 }
 
-/// Profiles in a folder, and in its folders, next to which random workloads were run.
-fn profiles_with_runs(folder: &Path) -> Vec<PathBuf> {
+/// Profiles in a folder and in its folders.
+fn profiles(folder: &Path) -> Vec<PathBuf> {
     let profile = folder.join(Calibration::PROFILE);
-    let has_runs = || {
-        profile.with_file_name(Calibration::SAMPLES).is_file() || !random_runs(&profile).is_empty()
-    };
-    let own = (profile.is_file() && has_runs()).then(|| profile.clone());
+    let own = profile.is_file().then_some(profile);
     let is_folder = |path: &PathBuf| path.is_dir() && !path.ends_with("runs");
     let below = sorted(folder).into_iter().filter(is_folder);
-    own.into_iter().chain(below.flat_map(|folder| profiles_with_runs(&folder))).collect()
+    own.into_iter().chain(below.flat_map(|folder| profiles(&folder))).collect()
 }
 
 /// The folders with runs of random workloads next to a profile.

@@ -115,7 +115,7 @@ pub(super) struct VerifyArguments {
 
 /// Format of the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ScoreFormat {
+enum ScoreFormat {
     Table,
     /// Only the summary
     Markdown,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A rule is exercised by plans whose prediction changes by more than this share without it.
 const CHANGED: f64 = 1e-3;
 
-/// A rule earns its place if it lowers the median error by this much, or the 95th percentile.
+/// A rule pays if it lowers the median error by this much, or the 95th percentile.
 const LEAST_AT_MEDIAN: f64 = 1e-3;
 const LEAST_AT_P95: f64 = 5e-3;
 
@@ -45,7 +45,7 @@ pub struct RuleFigures {
     pub machines: Vec<Option<RuleEffect>>,
     /// Whether errors over the plans of all machines are larger without the rule: the median by at
     /// least 0.001, or the 95th percentile by at least 0.005. `null` if no plan exercises it.
-    pub earns: Option<bool>,
+    pub pays: Option<bool>,
 }
 
 /// Errors over the plans that exercise a rule: those whose prediction changes by more than 0.1%
@@ -70,7 +70,7 @@ impl RuleFigures {
         let machines: Vec<Vec<Pair<'_>>> = machines.collect();
         let all = RuleEffect::over(machines.iter().flatten());
         let machines = machines.iter().map(RuleEffect::over).collect();
-        Self { rule, all, machines, earns: all.map(RuleEffect::earns) }
+        Self { rule, all, machines, pays: all.map(RuleEffect::pays) }
     }
 }
 
@@ -80,7 +80,7 @@ impl RuleEffect {
         Some(Self { with: ErrorFigures::of(side(0))?, without: ErrorFigures::of(side(1))? })
     }
 
-    fn earns(self) -> bool {
+    fn pays(self) -> bool {
         let Self { with, without } = self;
         without.median - with.median >= LEAST_AT_MEDIAN || without.p95 - with.p95 >= LEAST_AT_P95
     }
@@ -150,10 +150,10 @@ mod tests {
         let figures = RuleFigures::new(Rule::Refetches, &with, &without);
         let all = figures.all.expect("two plans change");
         assert_eq!((all.with.plans, all.with.median, all.without.median), (2, 0.05, 0.125));
-        assert_eq!((figures.earns, figures.machines.len()), (Some(true), 1));
+        assert_eq!((figures.pays, figures.machines.len()), (Some(true), 1));
         let worse = RuleFigures::new(Rule::Refetches, &without, &with);
-        assert_eq!(worse.earns, Some(false));
+        assert_eq!(worse.pays, Some(false));
         let same = RuleFigures::new(Rule::Refetches, &with, &with);
-        assert_eq!((same.all, same.earns), (None, None));
+        assert_eq!((same.all, same.pays), (None, None));
     }
 }

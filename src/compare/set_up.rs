@@ -139,7 +139,7 @@ pub struct SetUpMeasured {
     pub once: Span,
 }
 
-/// `None` of what took no time.
+/// The relative error of a prediction; `None` if the measured time is zero.
 fn error(predicted: Span, measured: Span) -> Option<f64> {
     (measured > Span::ZERO).then(|| predicted.nanos_f64() / measured.nanos_f64() - 1.0)
 }

@@ -23,8 +23,8 @@ pub struct OneCpu {
     pace: Duration,
 }
 
-/// How many CPUs are tried for the fastest: of so few, one has its core to itself nearly always, and
-/// moving to a CPU that sleeps takes a tenth of a millisecond.
+/// How many CPUs are tried: among four, one nearly always has its core to itself, and waking a
+/// sleeping CPU takes a tenth of a millisecond.
 const TRIED: usize = 4;
 
 /// The core is shared if the arithmetic takes more than this multiple of its pace. On an
@@ -36,18 +36,18 @@ impl OneCpu {
     /// How much more time a measurement gets if others use the core.
     pub const MORE_PATIENCE: u32 = 2;
 
-    /// Pins the thread to the CPU that is fastest right now.
+    /// Pins the thread to a CPU that is fast right now.
     pub fn quietest() -> Self {
         let mut cpu = Self::free();
         cpu.choose();
         cpu
     }
 
-    /// Moves the thread to the fastest of the next few CPUs. That is a different one each time,
+    /// Moves the thread to the fastest of a few CPUs. Which ones are tried changes from call to call,
     /// which averages over CPUs: driver calls differ by a tenth from one to the next.
     pub fn choose(&mut self) {
         let count = self.cpus.len();
-        // The same ones would come again and again if they were next to each other.
+        // They are spread over the list, with an offset of one, so that the next call tries others.
         let apart = (count / TRIED).max(1);
         let some = (1..=TRIED.min(count)).map(|number| (self.at + 1 + number * apart) % count);
         let some: Vec<usize> = some.collect();

@@ -82,7 +82,7 @@ impl Handling {
 
 impl Accuracy {
     /// How far off the model itself is: 95% of trials were off by at most this share on the middle
-    /// one of the five machines in `calibration` (0.078, 0.119, 0.125, 0.179 and 0.196).
+    /// one of five machines in `calibration` (0.074, 0.114, 0.116, 0.134 and 0.195).
     pub const OF_MODEL: f64 = 0.116;
 
     /// Plans shorter than the first are dominated by latencies, and plans longer than the second by

@@ -100,14 +100,22 @@ impl Rule {
             Self::StartsBesideCopies => &[
                 "link.down_shared.per_copy",
                 "link.down_shared.per_small",
+                "link.down_shared_kept.per_copy",
+                "link.down_shared_kept.per_small",
                 "link.up_shared.per_copy",
                 "link.up_shared.per_small",
+                "link.up_shared_kept.per_copy",
+                "link.up_shared_kept.per_small",
             ],
             Self::SharedLink => &[
                 "link.down_shared.per_byte",
                 "link.down_shared.at_best",
+                "link.down_shared_kept.per_byte",
+                "link.down_shared_kept.at_best",
                 "link.up_shared.per_byte",
                 "link.up_shared.at_best",
+                "link.up_shared_kept.per_byte",
+                "link.up_shared_kept.at_best",
             ],
             Self::CopiesBesideKernels => &["link.down_beside_kernels", "link.up_beside_kernels"],
             Self::Refetches => &["link.refetches."],
@@ -136,7 +144,9 @@ impl Profile {
     #[must_use]
     pub fn without(&self, rule: Rule) -> Self {
         let mut machine = self.clone();
-        machine.switched_off.push(rule);
+        if machine.follows(rule) {
+            machine.switched_off.push(rule);
+        }
         for price in machine.prices_mut() {
             let key = price.key.dotted();
             if rule.prices().iter().any(|begins| key.starts_with(begins)) {

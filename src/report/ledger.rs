@@ -6,7 +6,7 @@ use crate::compare::{Ledger, LedgerMachine, RuleEffect, RuleFigures};
 
 /// Below the table.
 const LEGEND: &str = "Plans: those whose prediction changes by more than 0.1% without the rule. \
-                      Errors over these plans, with the rule and without it. A rule pays if its \
+                      Errors over these plans, with the rule and without it. A rule pays if, before rounding, its \
                       absence raises the median by 0.1 points or the 95th percentile by 0.5. \
                       Columns of machines: by how many points the median and the 95th percentile \
                       rise there.\n";
@@ -26,7 +26,7 @@ fn rules(ledger: &Ledger) -> Table<'_, RuleFigures> {
         move |of: &RuleFigures| of.all.as_ref().map(say).unwrap_or_default()
     };
     let table = Table::of(&ledger.rules)
-        .with(Column::words("without"), |of| of.rule)
+        .with(Column::words("rule"), |of| of.rule)
         .with(Column::number("plans"), |of| of.all.map_or(0, |all| all.with.plans))
         .with(
             Column::number("median error"),
@@ -39,7 +39,7 @@ fn rules(ledger: &Ledger) -> Table<'_, RuleFigures> {
                 format!("{} → {}", percent(all.with.coverage), percent(all.without.coverage))
             }),
         )
-        .with(Column::words("pays"), |of| match of.earns {
+        .with(Column::words("pays"), |of| match of.pays {
             Some(true) => "yes",
             Some(false) => "no",
             None => "-",
@@ -47,7 +47,7 @@ fn rules(ledger: &Ledger) -> Table<'_, RuleFigures> {
     ledger.machines.iter().enumerate().fold(table, |table, (at, machine)| {
         let order = (ledger.machines.len() - at) as u8;
         table.with(Column::number(&machine.name).if_room(order), move |of| {
-            of.machines[at].as_ref().map(|effect| points(effect)).unwrap_or_default()
+            of.machines[at].as_ref().map(points).unwrap_or_default()
         })
     })
 }
@@ -65,7 +65,7 @@ fn points(effect: &RuleEffect) -> String {
 }
 
 impl Ledger {
-    /// The machines and the rules, in lines of at most so many columns, if a number is given.
+    /// The machines and the rules, in lines of at most `width` columns if a width is given.
     pub fn text(&self, width: Option<usize>) -> String {
         let tables =
             format!("{}\n{}", machines(&self.machines).text(width), rules(self).text(width));

@@ -113,7 +113,7 @@ impl fmt::Display for Origin {
             write!(f, "\nBorrowed costs that the samples lack, from {from}")?;
         }
         if let Some(rules) = self.left_out() {
-            write!(f, "\nLeft out {rules}")?;
+            write!(f, "\nLeft out: {rules}")?;
         }
         match self.disturbed {
             None | Some((0, _)) => Ok(()),

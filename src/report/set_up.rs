@@ -24,7 +24,7 @@ impl SetUpReport {
         (!plans.is_empty() || !failed.is_empty()).then_some(Self { errors, plans, failed })
     }
 
-    /// In lines of at most so many columns, if a number is given.
+    /// The summary, in lines of at most `width` columns if a width is given.
     pub(super) fn text(&self, width: Option<usize>) -> String {
         let table = self.errors.as_ref().map(|errors| {
             let table = parts(&errors.parts).text(width);

@@ -57,7 +57,7 @@ impl RecordedRuns {
         self.plans.plans.len()
     }
 
-    /// How much a tally rises while these plans are predicted from so many draws.
+    /// By how much a tally rises while these plans are predicted with these draws.
     pub fn effort(&self, draws: Draws) -> u64 {
         let calls = self.plans.plans.iter().map(|plan| plan.program.body.len() as u64);
         calls.sum::<u64>() * (draws.count as u64 + 1)

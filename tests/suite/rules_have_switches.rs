@@ -79,9 +79,9 @@ fn the_ledger_scores_recorded_runs_without_a_rule() {
     assert_eq!((machine.name.as_str(), machine.errors.plans), ("one-h200", 420));
     let all = inline.all.expect("exercised");
     assert!(all.with.plans > 100 && all.with.plans < 420, "{}", all.with.plans);
-    assert!(all.without.p95 > all.with.p95 && inline.earns == Some(true), "{all:?}");
+    assert!(all.without.p95 > all.with.p95 && inline.pays == Some(true), "{all:?}");
     assert_eq!(inline.machines, [inline.all]);
-    assert_eq!((channels.all, channels.earns), (None, None));
+    assert_eq!((channels.all, channels.pays), (None, None));
 }
 
 #[test]

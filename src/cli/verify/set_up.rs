@@ -31,17 +31,22 @@ pub(super) enum Gpu {
 }
 
 impl Gpu {
-    /// Opens a GPU, unless `new_processes` come first. If a first one fails, there are no others.
+    /// Opens a GPU, unless `new_processes` come first.
+    ///
+    /// # Errors
+    /// If there is no GPU, or if a first new process fails.
     pub fn new(number: usize, new_processes: bool) -> Result<Self, Failure> {
-        let image = new_processes.then(|| kernel_library(number));
-        if let Some(Ok(image)) = image {
-            return Ok(Self::Later { number, image });
+        if !new_processes {
+            return Ok(Self::Opened(Device::open(number)?));
         }
-        let device = Device::open(number)?;
-        if let Some(Err(why)) = image {
-            eprintln!("hallway: skipping set-up: a new process {why}");
+        match kernel_library(number) {
+            Ok(image) => Ok(Self::Later { number, image }),
+            Err(why) => {
+                // Where there is no GPU, that is the reason.
+                Device::open(number)?;
+                Err(Failure::of_machine(format!("cannot score set-up: a new process {why}")))
+            }
         }
-        Ok(Self::Opened(device))
     }
 
     /// Sets plans up in new processes, if that was asked for. Returns those that failed.

@@ -43,7 +43,7 @@ impl Subjects {
             let all = all.into_iter().map(|workload| {
                 let kept = recorded.then(|| RunSet::load(&runs_in(&folder, &workload)));
                 let mut plans = candidates_for(&workload, &found.profile);
-                // What was run then was found by an earlier search.
+                // The plans that were run are those that the search of that time found.
                 if let Some(Ok(runs)) = kept {
                     let names = runs.runs.iter().map(|run| run.plan.as_str()).collect();
                     let is_known = |plan: &Plan| runs.run_of(&plan.identity()).is_some();
