@@ -43,8 +43,8 @@ impl OneCpu {
         cpu
     }
 
-    /// Moves the thread to the fastest of a few CPUs. Which ones are tried changes from call to call,
-    /// which averages over CPUs: driver calls differ by a tenth from one to the next.
+    /// Moves the thread to the fastest of a few CPUs. Other ones are tried from call to call, which
+    /// averages over CPUs: driver calls differ by a tenth from one to the next.
     pub fn choose(&mut self) {
         let count = self.cpus.len();
         // They are spread over the list, with an offset of one, so that the next call tries others.

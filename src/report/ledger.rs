@@ -6,10 +6,10 @@ use crate::compare::{Ledger, LedgerMachine, RuleEffect, RuleFigures};
 
 /// Below the table.
 const LEGEND: &str = "Plans: those whose prediction changes by more than 0.1% without the rule. \
-                      Errors over these plans, with the rule and without it. A rule pays if, before rounding, its \
-                      absence raises the median by 0.1 points or the 95th percentile by 0.5. \
-                      Columns of machines: by how many points the median and the 95th percentile \
-                      rise there.\n";
+                      Errors over these plans, with the rule and without it. A rule pays if, \
+                      before rounding, its absence raises the median by 0.1 points or the 95th \
+                      percentile by 0.5. Columns of machines: by how many points the median and \
+                      the 95th percentile rise there.\n";
 
 fn machines(machines: &[LedgerMachine]) -> Table<'_, LedgerMachine> {
     Table::of(machines)
