@@ -123,9 +123,9 @@ fn note_combined(no_gain: &mut [NoGain], best: Option<&Combination>) {
 /// What each remedy does by itself.
 #[derive(Default)]
 struct Singles {
-    /// Those that gain something, the best first.
+    /// Remedies that gain something, the best first.
     sure: Vec<Tried>,
-    /// Those that gain more if something is true that the program does not show.
+    /// Remedies that gain more if something is true that the program does not show.
     open: Vec<Tried>,
     no_gain: Vec<NoGain>,
 }

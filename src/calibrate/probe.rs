@@ -42,9 +42,9 @@ pub(super) enum WarmUp {
     Calls,
     /// Until the CPU's threads have woken up.
     Host,
-    /// So many rounds, until the caches hold what they will hold: of one thread, or of a team that
-    /// may have to wake up.
+    /// A number of rounds of one thread, until the caches hold what they will hold.
     OneThread(u64),
+    /// A number of rounds of a team, which may have to wake up first.
     Team(u64),
 }
 
@@ -68,10 +68,10 @@ pub(super) enum Streams {
     /// Others than the sample before, among the first few. A library keeps something for each
     /// stream that it has seen.
     First,
-    /// Those of the sample before. On an H200, an engine that switches to another channel takes
-    /// half a microsecond longer, and the driver's calls a twentieth; a plan stays in the streams
-    /// that it has. (What copies pay for several streams used in turn is measured separately:
-    /// [`Quantity::Rotation`].)
+    /// The streams of the sample before. On an H200, an engine that switches to another channel
+    /// takes half a microsecond longer, and the driver's calls a twentieth; a plan stays in the
+    /// streams that it has. (What copies pay for several streams used in turn is measured
+    /// separately: [`Quantity::Rotation`].)
     Same,
 }
 

@@ -40,7 +40,8 @@ pub(super) struct KernelUses {
     /// reading through every pointer. Can be repeated
     #[arg(long, value_name = "KERNEL=N,...")]
     reads: Vec<KernelUse>,
-    /// The same for writing. `gemm=` says that they write nothing
+    /// Kernels of a recording with KERNEL in their names write memory only through these of the
+    /// different pointers passed to them, counted from 0. `gemm=` says that they write nothing
     #[arg(long, value_name = "KERNEL=N,...")]
     writes: Vec<KernelUse>,
 }

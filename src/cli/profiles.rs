@@ -340,7 +340,7 @@ pub(super) fn deliver(text: &str, output: Option<&Path>) -> Result<(), Failure> 
     }
 }
 
-/// As [`files::write_whole`], for a file that the user named.
+/// Writes a file that the user named, whole or not at all.
 pub(super) fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     let failure = |error| Failure::unwritten(path.display(), &error);
     files::write_whole(path, text.as_bytes()).map_err(failure)

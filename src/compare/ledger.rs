@@ -59,7 +59,7 @@ pub struct RuleEffect {
     pub without: ErrorFigures,
 }
 
-/// The same plan, predicted with a rule and without it.
+/// A plan as predicted with a rule and without it, in this order.
 type Pair<'c> = [&'c Cell; 2];
 
 impl RuleFigures {

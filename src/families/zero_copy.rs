@@ -11,9 +11,9 @@ use crate::scenario::{FamilyName, Home, Workload};
 /// Which buffers kernels use where they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mapped {
-    /// Those that no task writes.
+    /// Buffers that no task writes.
     Inputs,
-    /// Those whose contents no task needs from before.
+    /// Buffers whose earlier contents no task needs.
     Outputs,
     All,
 }

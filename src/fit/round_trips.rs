@@ -174,7 +174,7 @@ pub(super) fn inline_copies(estimator: &Estimator<'_>, calls: &CallCosts) -> Opt
     })
 }
 
-/// So many nanoseconds are far less than a poll takes, and more than what larger copies add.
+/// Nanoseconds that are far less than a poll takes, and more than what larger copies add.
 const JUMP: f64 = 3_000.0;
 
 /// The largest copy that a graph sends along behind other nodes. A copy engine makes larger ones,

@@ -12,7 +12,7 @@ use cudarc::driver::sys;
 const EMPTY: &str = ".version 6.0\n.target sm_50\n.address_size 64\n\
     .visible .entry empty(.param .u64 place) { ret; }\n\0";
 
-/// So many calls of a kind are made, in groups that fit into a stream's queue.
+/// How many calls of a kind are made, in groups that fit into a stream's queue.
 const GROUPS: usize = 8;
 const OF_GROUP: usize = 32;
 

@@ -126,7 +126,8 @@ const NVLINKS: [(&str, NvLinks); 6] = [
 ];
 
 impl NvLinks {
-    /// Those of a GPU of this name, if it is made with them. Boards for a slot have fewer, or none.
+    /// The links of a GPU of this name, if it is made with them. Boards for a slot have fewer, or
+    /// none.
     pub fn of(gpu: &str) -> Option<Self> {
         NVLINKS.iter().find(|(model, _)| gpu.contains(model)).map(|(_, links)| *links)
     }

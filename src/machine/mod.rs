@@ -161,7 +161,7 @@ words! {
 
 impl OperationKind {
     pub const COUNT: usize = Self::ALL.len();
-    /// Those that a single device has.
+    /// Kinds of operations that a single device has.
     pub const OF_ONE_DEVICE: [Self; 3] = [Self::CopyIn, Self::CopyOut, Self::Kernel];
 
     /// The kind of a copy between host and device.

@@ -26,7 +26,8 @@ pub struct MemoryCosts {
     pub first_read: Option<Curve>,
     /// Giving pages back that one thread has touched, and mapping new ones.
     pub renew: Option<Curve>,
-    /// The same with pages that all threads have touched. Profiles of early versions have none.
+    /// Giving pages back that all threads have touched, and mapping new ones. Profiles of early
+    /// versions have none.
     pub renew_team: Option<Curve>,
     pub device_free: Option<Curve>,
     pub pinned_free: Option<Curve>,

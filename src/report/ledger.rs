@@ -72,7 +72,7 @@ impl Ledger {
         folded(&format!("{tables}\n{LEGEND}"), width)
     }
 
-    /// The same in Markdown.
+    /// The tables of machines and rules in Markdown, with all their columns.
     pub fn markdown(&self) -> String {
         format!("{}\n{}\n{LEGEND}", machines(&self.machines).markdown(), rules(self).markdown())
     }

@@ -158,7 +158,7 @@ impl<'a> Process<'a> {
         })
     }
 
-    /// Those of host threads first, in their order; streams before engines.
+    /// Rows of host threads first, in their order, then streams, then engines.
     fn rows(&self) -> Vec<Row<'a>> {
         let names = Names::in_program(self.program);
         let several = self.program.thread_count() > 1;

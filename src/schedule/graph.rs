@@ -90,7 +90,7 @@ pub(crate) struct TaskGraph<'w> {
     /// Into how many pieces each batch is cut, or as much of it as can be.
     pub pieces: u64,
     pub parts: Vec<Part>,
-    /// Those of all parts.
+    /// The chunks of all parts.
     pub chunks: Vec<Chunk>,
     pub nodes: Vec<Node>,
     pub items: Vec<Item>,

@@ -27,7 +27,8 @@ pub(super) enum Choice {
     LookAhead,
     /// Where it ends first, with as many kernels side by side on a GPU as fit.
     SideBySide,
-    /// Likewise, going through time: of what can start then, the node of the highest rank.
+    /// Where it ends first, side by side as well, but node by node in time: of the nodes that can
+    /// start at a moment, the one of the highest rank.
     ByTime,
 }
 

@@ -14,7 +14,7 @@ use rand::rngs::ChaCha8Rng;
 const MOST_TO_LOOK_AHEAD: usize = 128;
 /// To list by time takes one that grows with the square of the number of nodes.
 const MOST_BY_TIME: usize = 512;
-/// So many of the best are kept.
+/// How many of the best schedules are kept.
 const MOST: usize = 3;
 
 /// Once so many calls are simulated, no more starts are tried.

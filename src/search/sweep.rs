@@ -278,7 +278,7 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// So many values from one to another, both included, each about the same number of times as large
+/// `count` values from one to another, both included, each about the same number of times as large
 /// as the one before; whole ones once each.
 pub fn values_between(from: f64, to: f64, count: usize, is_whole: bool) -> Vec<f64> {
     let steps = count.saturating_sub(1).max(1) as f64;

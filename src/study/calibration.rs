@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 /// How far a calibration has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// So many of so many probes are measured.
+    /// Probes are measured: how many of them are done.
     Measuring { done: usize, total: usize },
     /// A profile is fitted to all samples.
     Fitting,
     /// A profile is fitted to each pass.
     FittingPasses,
-    /// So many of so many trials are predicted.
+    /// Trials are predicted: how many of them are done.
     PredictingTrials { done: usize, total: usize },
     /// Ranges are made as wide as trials and passes require.
     FindingIntervals,
@@ -186,7 +186,7 @@ pub fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Calibra
     if !differences.is_empty() {
         return Err(CalibrationError::CannotResume { path, why: differences.join("; ") });
     }
-    // Those that resume have measured these again.
+    // Whoever resumes has measured new processes again.
     samples.measurements.retain(|one| !one.quantity.is_of_new_process());
     let done = Schedule::new(&samples.machine).done(&samples.measurements);
     let (_, whole) =

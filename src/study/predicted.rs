@@ -61,7 +61,7 @@ impl Predicted {
 pub struct Which {
     /// Only those of one part.
     pub shard: Option<Shard>,
-    /// So many plans of each workload at most: the one to choose, the best of each side, the
+    /// The most plans of each workload: the one to choose, the best of each side, the
     /// fastest of each family, and some that are drawn.
     pub most: Option<usize>,
     /// Seed of the draw.

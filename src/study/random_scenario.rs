@@ -29,8 +29,8 @@ const LAYOUTS: [Layout; 5] =
 /// Kernels that read one array and write another of the same length.
 const ONE_TO_ONE: [Kernel; 3] = [Kernel::Scale, Kernel::Polynomial, Kernel::Stencil];
 
-/// Those of them that keep values small, however often they are applied. Polynomials of polynomials
-/// would enlarge differences of rounding between CPU and GPU until outputs looked wrong.
+/// Kernels of [`ONE_TO_ONE`] that keep values small, however often they are applied. Polynomials of
+/// polynomials would enlarge differences of rounding between CPU and GPU until outputs looked wrong.
 const TAME: [Kernel; 2] = [Kernel::Scale, Kernel::Stencil];
 
 /// The values of a kernel's whole-number argument to draw from.

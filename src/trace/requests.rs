@@ -104,7 +104,7 @@ fn facts(draft: &mut Draft, calls: &Calls) -> Vec<(Position, Fact)> {
 
 /// Finds the call during which memory was taken or given back: these records have no ids.
 fn memory(draft: &Draft) -> Vec<(Position, MemoryEvent)> {
-    /// So many calls of other threads may lie between the call and its record.
+    /// The most calls of other threads that may lie between a call and its record.
     const NEAR: usize = 16;
     if draft.memory.is_empty() {
         return Vec::new();

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sent {
     pub copies: usize,
-    /// Those that sent bytes that one before them had sent.
+    /// Copies that sent bytes that an earlier copy had already sent.
     pub again: usize,
     pub bytes_again: Bytes,
 }

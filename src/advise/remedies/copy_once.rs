@@ -76,7 +76,7 @@ fn shared_targets(program: &Program, uploads: &[usize]) -> Bytes {
     let mut targets: Vec<(usize, Slice)> = all.collect();
     targets.sort_by_key(|(_, one)| (one.allocation, one.offset));
     let uploads: BTreeSet<usize> = uploads.iter().copied().collect();
-    // Of those before one, the one that ends last is the one to overlap with; behind it, the next.
+    // A target may overlap the earlier one that ends last; targets behind that one come next.
     let mut shared: BTreeSet<usize> = BTreeSet::new();
     let mut last: Option<(usize, Slice)> = None;
     for &(at, one) in &targets {

@@ -21,8 +21,9 @@ pub(super) struct Subjects {
 }
 
 impl Subjects {
-    /// Those of the scenarios, or of `random` plans: all, or those of a part. What is `recorded`
-    /// was found and run before.
+    /// The plans of the scenarios, or so many `random` ones; with a `shard`, runs are kept in its
+    /// folder. If runs are `recorded`, the plans that were run count, and not those that today's
+    /// search finds.
     pub fn new(
         predicting: &Predicting,
         (random, shard): (Option<u32>, Option<Shard>),

@@ -39,11 +39,11 @@ pub const REMARK: u64 = 0;
 ///
 /// A checksum of what it transfers: eight bytes.
 pub const DIGEST: u8 = 1;
-/// So many of [`PLACES`] pages of its target, which is host memory, had never been touched: a byte.
+/// How many of [`PLACES`] pages of its target, in host memory, had never been touched: a byte.
 pub const NEW_PAGES: u8 = 2;
 /// The host changed its source before it knew that the copy was done.
 pub const CHANGED: u8 = 3;
-/// So many pages of a target are looked at.
+/// How many pages of a target are looked at.
 pub const PLACES: u64 = 8;
 
 /// Records of a block of what the GPUs did.

@@ -199,7 +199,7 @@ impl Ranges {
             return;
         }
         self.put_names();
-        // Those that are written come before those that are not.
+        // Ranges that are written come before ranges that are not.
         let is_new = |(_, open): &(&u64, &Open)| !open.is_written;
         let new = self.open.iter().rev().take_while(is_new);
         let new: Vec<u64> = new.map(|(number, _)| *number).collect();

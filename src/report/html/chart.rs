@@ -33,7 +33,7 @@ pub(super) struct Chart {
 
 /// Sides of the square.
 const SIDE: f64 = 1_000.0;
-/// So many kinds of dashes can be told apart.
+/// How many kinds of dashes can be told apart.
 const DASHES: usize = 6;
 
 impl Axis {

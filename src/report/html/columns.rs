@@ -31,7 +31,7 @@ pub(super) fn columns(program: &Program, views: &[(String, &Timeline)]) -> Strin
     .to_string()
 }
 
-/// Those of all views, so that predicted and measured have the same.
+/// The rows of all views together, so that predicted and measured timelines have the same ones.
 fn rows(program: &Program, views: &[(String, &Timeline)]) -> Vec<TimelineRow> {
     let all = views.iter().flat_map(|(_, timeline)| &timeline.activities);
     let rows: BTreeSet<_> = all.map(|activity| TimelineRow::of(program, activity)).collect();

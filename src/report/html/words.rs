@@ -6,7 +6,7 @@ use maud::{Markup, html};
 /// The glossary of the documentation: a table with a word and its meaning in each row.
 const GLOSSARY: &str = include_str!("../../../docs/glossary.md");
 
-/// Those that the page uses.
+/// Terms of the glossary that the page uses.
 const USED: &str = "batch, limited by, break-even, call, chunk, copy engine, critical path, \
                     D2H, draw, event, family, graph, H2D, hand-over, host thread, kernel, \
                     launch, pageable memory, run, pinned memory, plan, range, set-up, stream, \

@@ -101,7 +101,8 @@ fn of_run(
     }
 }
 
-/// The other side lacks the time of a kernel. What else it takes may settle which side is faster.
+/// The answer if only one side is known and the other lacks the time of a kernel. What that side
+/// takes besides may settle which one is faster.
 fn without_a_time(known: &Contender, missing: &MissingTime, certainty: &Certainty) -> String {
     let MissingTime { kernel, on_cpu, rest_ns, .. } = missing;
     let there = side(*on_cpu);

@@ -37,10 +37,10 @@ pub(super) struct Node {
     pub leaves: Vec<usize>,
 }
 
-/// That one task waits for another.
+/// A wait of one task for another, as either of the two has it.
 #[derive(Clone, Copy)]
 pub(super) struct Wait {
-    /// The other one.
+    /// The task at the other end.
     pub task: usize,
     /// The data between them.
     pub data: Option<usize>,

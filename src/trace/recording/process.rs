@@ -74,7 +74,7 @@ pub struct Remark {
 
 pub enum About {
     Digest(u64),
-    /// So many of eight pages of the target had never been touched.
+    /// How many of eight pages of the target had never been touched.
     NewPages(u8),
     Changed,
 }

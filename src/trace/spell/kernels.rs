@@ -16,12 +16,12 @@ pub(super) struct Kernels<'t> {
     /// Nanoseconds of all launches of each kind in the trace.
     times: BTreeMap<Kind<'t>, Vec<f64>>,
     names: BTreeMap<Kind<'t>, String>,
-    /// Those that mostly ran beside others.
+    /// Kinds of kernels that mostly ran beside others.
     shared: BTreeSet<Kind<'t>>,
     each: bool,
     /// What a kernel's time has although it is none of its own: a machine's profile has that, too.
     empty: Span,
-    /// Those that the program launches, in the order of their names.
+    /// Kinds of kernels that the program launches, by their names.
     used: BTreeMap<String, Kind<'t>>,
     /// How often the program launches each kind.
     launches: BTreeMap<Kind<'t>, usize>,
