@@ -1,7 +1,9 @@
 //! `hallway ledger`: what each rule of the simulator is worth on recorded runs.
 
 use super::outputs::check_outputs;
-use super::profiles::{CALIBRATIONS, LoadedProfile, deliver, in_folder, load, runs_in};
+use super::profiles::{
+    CALIBRATIONS, LoadedProfile, RANDOM_RUNS, deliver, in_folder, load, runs_in,
+};
 use super::progress::Progress;
 use super::terminal::width;
 use super::{Failure, Outcome, rule};
@@ -158,7 +160,7 @@ fn profiles(folder: &Path) -> Vec<PathBuf> {
 fn random_runs(profile: &Path) -> Vec<PathBuf> {
     let is_random = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        path.is_dir() && name.is_some_and(|name| name.starts_with("random-"))
+        path.is_dir() && name.is_some_and(|name| name.starts_with(RANDOM_RUNS))
     };
     sorted(&profile.with_file_name("runs")).into_iter().filter(is_random).collect()
 }

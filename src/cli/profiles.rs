@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 /// The folder whose folders are searched for profiles.
 pub(super) const CALIBRATIONS: &str = "calibration";
 
+/// How the names of folders with runs of random workloads begin. The seed follows.
+pub(super) const RANDOM_RUNS: &str = "random-";
+
 /// Bytes of a file of scores: the names of thousands of scenarios.
 const LARGEST_SCORES: u64 = 1 << 20;
 

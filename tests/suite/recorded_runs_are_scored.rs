@@ -88,15 +88,19 @@ const WRONG: usize = 1;
 /// draws, which all shift when a price comes or goes.
 const TIES: usize = 1;
 
-/// The rules are not made on these runs, so a change that makes them worse is a mistake.
+/// The score of the recorded random plans of a seed on a machine.
+fn of_random(machine: &str, [plans, seed]: [&str; 2]) -> Verification {
+    let profile = format!("calibration/others/{machine}");
+    let what = ["verify", "--random", plans, "--seed", seed, "--profile", &profile];
+    let output = ran(repository(), what.iter().chain(&["--recorded", "--format", "json"]));
+    let out = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(&out).expect("the JSON has its own form")
+}
+
+/// No rule was written for these runs, so a change that makes them worse is a mistake.
 #[test]
 fn random_workloads_are_predicted_no_worse_than_before() {
-    let profile = "calibration/others/random-h200";
-    let how = ["--recorded", "--profile", profile, "--format", "json"];
-    let how = ["verify", "--random", "500", "--seed", "6308"].iter().chain(&how);
-    let output = ran(repository(), how);
-    let out = String::from_utf8_lossy(&output.stdout);
-    let verification: Verification = serde_json::from_str(&out).expect("the JSON has its own form");
+    let verification = of_random("random-h200", ["500", "6308"]);
     assert_eq!(verification.kinds.len(), OF_RANDOM.len());
     for (of, (kind, before)) in verification.kinds.iter().zip(OF_RANDOM) {
         assert_eq!(of.kind, kind);
@@ -119,12 +123,7 @@ const SET_UP_WORST: f64 = 0.30;
 /// Each plan was set up in a process of its own.
 #[test]
 fn set_up_is_predicted_as_well_as_claimed() {
-    let profile = "calibration/others/pair-h200";
-    let how = ["--recorded", "--profile", profile, "--format", "json"];
-    let how = ["verify", "--random", "120", "--seed", "93326"].iter().chain(&how);
-    let output = ran(repository(), how);
-    let out = String::from_utf8_lossy(&output.stdout);
-    let verification: Verification = serde_json::from_str(&out).expect("the JSON has its own form");
+    let verification = of_random("pair-h200", ["120", "93326"]);
     let errors = verification.set_up.and_then(|set_up| set_up.errors).expect("it was run");
     assert!(errors.plans >= 90, "{} plans", errors.plans);
     assert!(errors.median <= SET_UP_MEDIAN, "{}", errors.median);

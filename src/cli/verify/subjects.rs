@@ -1,7 +1,7 @@
 //! What `hallway verify` predicts and runs.
 
 use crate::cli::new_process::Reread;
-use crate::cli::profiles::{LoadedProfile, runs_in};
+use crate::cli::profiles::{LoadedProfile, RANDOM_RUNS, runs_in};
 use crate::cli::{Failure, Predicting};
 use crate::runs::RunSet;
 use crate::scenario::Workload;
@@ -54,7 +54,7 @@ impl Subjects {
             });
             return Ok(Self { all: all.collect(), folder, texts: Vec::new(), sources });
         };
-        let folder = runs.join(format!("random-{}", predicting.seed));
+        let folder = runs.join(format!("{RANDOM_RUNS}{}", predicting.seed));
         let (mut all, mut texts, mut sources) = (Vec::new(), Vec::new(), BTreeMap::new());
         for Drawn { text, workload, plans } in draw(plans as usize, predicting.seed) {
             let path = folder.join(format!("{}.toml", workload.name));
