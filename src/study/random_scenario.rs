@@ -30,7 +30,8 @@ const LAYOUTS: [Layout; 5] =
 const ONE_TO_ONE: [Kernel; 3] = [Kernel::Scale, Kernel::Polynomial, Kernel::Stencil];
 
 /// Kernels of [`ONE_TO_ONE`] that keep values small, however often they are applied. Polynomials of
-/// polynomials would enlarge differences of rounding between CPU and GPU until outputs looked wrong.
+/// polynomials would enlarge differences of rounding between CPU and GPU until outputs looked
+/// wrong.
 const TAME: [Kernel; 2] = [Kernel::Scale, Kernel::Stencil];
 
 /// The values of a kernel's whole-number argument to draw from.
