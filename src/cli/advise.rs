@@ -9,7 +9,7 @@ use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, deliver, load, write_whole};
 use super::progress::Progress;
 use super::terminal::{NARROWEST, USUAL_WIDTH, width};
-use super::{Failure, Format, Outcome, Predicting};
+use super::{Failure, Format, Outcome, Predicting, Switches};
 use crate::advise::{Advice, Advised, Remedy, Subject, advise};
 use crate::cost::CompileError;
 use crate::program::Program;
@@ -52,6 +52,8 @@ pub(super) struct AdviseArguments {
     /// calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
+    #[command(flatten)]
+    switches: Switches,
     #[command(flatten)]
     uses: KernelUses,
     /// Show every remedy, its conditions, and how to write it in PyTorch, CuPy and CUDA C
@@ -113,7 +115,7 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         gpu_model: None,
         seed: arguments.seed,
         draws: arguments.draws,
-        without: Vec::new(),
+        switches: arguments.switches.clone(),
     };
     let found = predicting.profile()?;
     let inputs = [arguments.file.as_path(), found.path.as_path()];

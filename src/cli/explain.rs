@@ -6,7 +6,7 @@ use super::outputs::check_outputs;
 use super::profiles::{LoadedProfile, load, write_whole};
 use super::progress::Progress;
 use super::terminal::{NARROWEST, width};
-use super::{Failure, Format, Outcome, Predicting, print};
+use super::{Failure, Format, Outcome, Predicting, Switches, print};
 use crate::report::{Calls, Timed, explain, folded, prediction};
 use crate::scenario::{FamilyName, Workload};
 use crate::search::{Candidates, Plan, Ranked, candidates_for, candidates_over};
@@ -43,6 +43,8 @@ pub(super) struct ExplainArguments {
     /// [default: the newest in calibration/*/]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     profile: Option<PathBuf>,
+    #[command(flatten)]
+    switches: Switches,
     /// Output format; applies only to a trace. `evaluate` writes the times of plans as JSON
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
@@ -98,7 +100,7 @@ fn predicting(arguments: &ExplainArguments) -> Predicting {
         gpu_model: None,
         seed: 1,
         draws: crate::simulate::DRAWS as u16,
-        without: Vec::new(),
+        switches: arguments.switches.clone(),
     }
 }
 

@@ -1,4 +1,5 @@
-//! `hallway ledger`: what each rule of the simulator is worth on recorded runs.
+//! `hallway ledger`: what each rule of the simulator and each filter of the fit is worth on recorded
+//! runs.
 
 use super::outputs::check_outputs;
 use super::profiles::{
@@ -6,18 +7,20 @@ use super::profiles::{
 };
 use super::progress::Progress;
 use super::terminal::width;
-use super::{Failure, Outcome, rule};
-use crate::compare::{ErrorFigures, Ledger, LedgerMachine, RuleFigures, Score};
+use super::{Failure, Outcome, filter, rule};
+use crate::compare::{ErrorFigures, Ledger, LedgerMachine, Score, Worth};
+use crate::fit::Filter;
 use crate::profile::{Profile, Rule};
 use crate::report::json;
+use crate::samples::Samples;
 use crate::search::candidates;
 use crate::simulate::{DRAWS, Draws, Tally};
-use crate::study::{Calibration, RecordedRuns};
+use crate::study::{Calibration, RecordedRuns, refitted};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
 /// Shown below the arguments.
-const RULES: &str = "docs/simulator.md describes each rule under its name.";
+const RULES: &str = "docs/simulator.md describes each rule and each filter under its name.";
 
 #[derive(Debug, Args)]
 #[command(after_help = RULES)]
@@ -25,9 +28,13 @@ pub(super) struct LedgerArguments {
     /// Profiles, or their folders, with runs of `hallway verify --random` [default: those in
     /// calibration/]
     profiles: Vec<PathBuf>,
-    /// Only this rule; repeatable [default: every rule]
+    /// This rule of the simulator; repeatable [default: every rule and every filter]
     #[arg(long, value_name = "RULE", value_parser = rule)]
     rule: Vec<Rule>,
+    /// This filter of the fit; repeatable. The profile is fitted again without it, to the samples
+    /// next to it
+    #[arg(long, value_name = "FILTER", value_parser = filter)]
+    filter: Vec<Filter>,
     /// Seed for the simulated draws that the predicted ranges are computed from
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -50,6 +57,7 @@ enum LedgerFormat {
 struct Recorded {
     name: String,
     found: LoadedProfile,
+    samples: Option<Samples>,
     runs: Vec<RecordedRuns>,
 }
 
@@ -58,24 +66,32 @@ pub(super) fn run(arguments: &LedgerArguments) -> Result<Outcome, Failure> {
     let output = arguments.output.as_deref();
     let profiles = machines.iter().map(|machine| machine.found.path.as_path());
     check_outputs(profiles, output)?;
-    let is_asked = |rule: &Rule| arguments.rule.is_empty() || arguments.rule.contains(rule);
-    let rules: Vec<Rule> = Rule::ALL.into_iter().filter(is_asked).collect();
+    let is_whole = arguments.rule.is_empty() && arguments.filter.is_empty();
+    let (rules, filters) = match is_whole {
+        true => (Rule::ALL.to_vec(), Filter::ALL.to_vec()),
+        false => (arguments.rule.clone(), arguments.filter.clone()),
+    };
     let draws = Draws::new(DRAWS, arguments.seed);
     let effort = machines.iter().flat_map(|machine| &machine.runs).map(|runs| runs.effort(draws));
     let effort: u64 = effort.sum();
-    let progress = Progress::over_stages(rules.len() + 1);
-    let scores = |words: &str, of: &dyn Fn(&Profile) -> Profile| -> Vec<Vec<Score>> {
+    let progress = Progress::over_stages(rules.len() + filters.len() + 1);
+    let scores = |words: &str, of: &dyn Fn(&Recorded) -> Option<Profile>| -> Vec<Vec<Score>> {
         progress.begin(words, effort);
         machines.iter().map(|machine| machine.scores(of, draws, progress.tally())).collect()
     };
-    let with = scores("with all rules", &Profile::clone);
+    let with = scores("with all rules", &|machine| Some(machine.found.profile.clone()));
     let of_rule = |&rule: &Rule| {
-        let without = scores(rule.name(), &|profile| profile.without(rule));
-        RuleFigures::new(rule, &with, &without)
+        let without = scores(rule.name(), &|machine| Some(machine.found.profile.without(rule)));
+        Worth::new(rule.name(), &with, &without)
+    };
+    let of_filter = |&filter: &Filter| {
+        let without = scores(filter.name(), &|machine| machine.refitted(filter));
+        Worth::new(filter.name(), &with, &without)
     };
     let rules = rules.iter().map(of_rule).collect();
+    let filters = filters.iter().map(of_filter).collect();
     drop(progress);
-    let ledger = Ledger { machines: named(&machines, &with), rules };
+    let ledger = Ledger { machines: named(&machines, &with), rules, filters };
     let text = match arguments.format {
         LedgerFormat::Table => ledger.text(width(None, output)),
         LedgerFormat::Markdown => ledger.markdown(),
@@ -90,10 +106,11 @@ impl Recorded {
     fn load(path: &Path) -> Result<Self, Failure> {
         let path = in_folder(path);
         let found = LoadedProfile { profile: Profile::load(&path)?, path, has_other_gpu: false };
-        let mut runs = match found.samples().exists() {
-            true => RecordedRuns::of_trials(&found.own_samples()?),
-            false => Vec::new(),
+        let samples = match found.samples().exists() {
+            true => Some(found.own_samples()?),
+            false => None,
         };
+        let mut runs = samples.as_ref().map(RecordedRuns::of_trials).unwrap_or_default();
         for folder in random_runs(&found.path) {
             let scenarios = sorted(&folder).into_iter().filter(|path| is_scenario(path));
             // A session that was stopped has scenarios without runs.
@@ -111,11 +128,23 @@ impl Recorded {
         runs.retain(|runs| runs.plans() > 0);
         let folder = found.path.parent().and_then(Path::file_name);
         let name = folder.unwrap_or(found.path.as_os_str()).to_string_lossy().into_owned();
-        Ok(Self { name, found, runs })
+        Ok(Self { name, found, samples, runs })
     }
 
-    fn scores(&self, of: &dyn Fn(&Profile) -> Profile, draws: Draws, done: &Tally) -> Vec<Score> {
-        let profile = of(&self.found.profile);
+    /// The profile without a filter of the fit. `None` if the samples are not next to it, or have
+    /// no measurements.
+    fn refitted(&self, filter: Filter) -> Option<Profile> {
+        refitted(&self.found.profile, self.samples.as_ref()?, filter).ok()
+    }
+
+    /// The scores of all runs, predicted with a profile. There are none without one.
+    fn scores(
+        &self,
+        of: &dyn Fn(&Self) -> Option<Profile>,
+        draws: Draws,
+        done: &Tally,
+    ) -> Vec<Score> {
+        let Some(profile) = of(self) else { return Vec::new() };
         self.runs.iter().map(|runs| runs.scored(&profile, draws, done)).collect()
     }
 }

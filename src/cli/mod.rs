@@ -35,6 +35,7 @@ mod traces;
 mod verify;
 
 use crate::files::without_controls;
+use crate::fit::Filter;
 use crate::machine::GpuModel;
 use crate::profile::Rule;
 use crate::report::library;
@@ -90,7 +91,8 @@ enum Command {
     Advise(advise::AdviseArguments),
     /// Run the plans on the GPU and score the predictions
     Verify(verify::VerifyArguments),
-    /// Show what each rule of the simulator is worth: errors on recorded runs with and without it
+    /// Show what each rule of the simulator and each filter of the fit is worth: errors on recorded
+    /// runs with and without it
     Ledger(ledger::LedgerArguments),
     /// Merge the results of several `verify --shard` or `evaluate --sweep --shard` processes
     Merge(merge::MergeArguments),
@@ -131,10 +133,8 @@ struct Predicting {
     /// sheets of both GPUs
     #[arg(long, value_name = "MODEL", value_parser = crate::what_if::gpu_model)]
     gpu_model: Option<&'static GpuModel>,
-    /// Leave a rule of the simulator out, such as semaphore-polling; repeatable. docs/simulator.md
-    /// describes each rule under its name
-    #[arg(long, value_name = "RULE", value_parser = rule)]
-    without: Vec<Rule>,
+    #[command(flatten)]
+    switches: Switches,
     /// Seed for the simulated draws that the predicted ranges are computed from
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -150,10 +150,25 @@ impl Predicting {
     }
 }
 
+/// What every prediction can do without.
+#[derive(Debug, Clone, Default, Args)]
+struct Switches {
+    /// Leave a rule of the simulator out, such as semaphore-polling; repeatable. docs/simulator.md
+    /// describes each rule under its name
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    without: Vec<Rule>,
+}
+
 /// Reads the name of a rule.
 fn rule(name: &str) -> Result<Rule, String> {
     let names = || Rule::ALL.map(Rule::name).join(", ");
     Rule::from_name(name).ok_or_else(|| format!("the rules are {}", names()))
+}
+
+/// Reads the name of a filter.
+fn filter(name: &str) -> Result<Filter, String> {
+    let names = || Filter::ALL.map(Filter::name).join(", ");
+    Filter::from_name(name).ok_or_else(|| format!("the filters are {}", names()))
 }
 
 /// Format of results.

@@ -240,7 +240,7 @@ impl Predicting {
                     })?,
                     None => measured.clone(),
                 };
-                let rules = self.without.iter();
+                let rules = self.switches.without.iter();
                 let profile = rules.fold(profile, |profile, &rule| profile.without(rule));
                 let has_other_gpu = profile.machine.gpu != measured.machine.gpu;
                 Ok(LoadedProfile { profile, path, has_other_gpu })

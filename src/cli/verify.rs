@@ -186,7 +186,7 @@ pub(super) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let (mut verification, traces) = scored(arguments, &found, &predicted, &digest, &sets)?;
     verification.set_up = set_up_scores(&found.profile, &predicted, &sets, failed);
     let is_whole = arguments.random.is_none() && arguments.shard.is_none();
-    if !arguments.recorded && is_whole && arguments.predicting.without.is_empty() {
+    if !arguments.recorded && is_whole && arguments.predicting.switches.without.is_empty() {
         keep_scores(&found, &verification)?;
     }
     deliver_all(arguments, &found.profile, &verification, &traces)

@@ -1,17 +1,17 @@
-//! What each rule of the simulator is worth: errors on recorded runs with it and without it.
+//! What each rule of the simulator and each filter of the fit is worth: errors on recorded runs with
+//! it and without it.
 
 use super::{Cell, ErrorFigures, Score};
-use crate::profile::Rule;
 use serde::{Deserialize, Serialize};
 
-/// A rule is exercised by plans whose prediction changes by more than this share without it.
+/// A rule or a filter is exercised by plans whose prediction changes by more than this share without it.
 const CHANGED: f64 = 1e-3;
 
-/// A rule pays if it lowers the median error by this much, or the 95th percentile.
+/// A rule or a filter pays if it lowers the median error by this much, or the 95th percentile.
 const LEAST_AT_MEDIAN: f64 = 1e-3;
 const LEAST_AT_P95: f64 = 5e-3;
 
-/// What rules are worth on some machines.
+/// What rules and filters are worth on some machines.
 ///
 /// The keys are stable. Errors are fractions, not percentages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,9 @@ pub struct Ledger {
     /// The machines.
     pub machines: Vec<LedgerMachine>,
     /// The rules, in the order of the documentation.
-    pub rules: Vec<RuleFigures>,
+    pub rules: Vec<Worth>,
+    /// The filters, in the order of the documentation.
+    pub filters: Vec<Worth>,
 }
 
 /// A machine with recorded runs.
@@ -29,52 +31,52 @@ pub struct Ledger {
 pub struct LedgerMachine {
     /// Its name: that of the profile's folder.
     pub name: String,
-    /// Errors over all recorded plans, with all rules.
+    /// Errors over all recorded plans, with all rules and filters.
     pub errors: ErrorFigures,
 }
 
-/// What one rule is worth.
+/// What one rule or filter is worth.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RuleFigures {
-    /// The rule.
-    pub rule: Rule,
+pub struct Worth {
+    /// The name of the rule or the filter.
+    pub name: String,
     /// Plans of all machines that exercise it. `null` if none does.
-    pub all: Option<RuleEffect>,
+    pub all: Option<Effect>,
     /// Plans of each machine that exercise it.
-    pub machines: Vec<Option<RuleEffect>>,
-    /// Whether errors over the plans of all machines are larger without the rule: the median by at
-    /// least 0.001, or the 95th percentile by at least 0.005. `null` if no plan exercises it.
+    pub machines: Vec<Option<Effect>>,
+    /// Whether errors over the plans of all machines are larger without it: the median by at least
+    /// 0.001, or the 95th percentile by at least 0.005. `null` if no plan exercises it.
     pub pays: Option<bool>,
 }
 
-/// Errors over the plans that exercise a rule: those whose prediction changes by more than 0.1%
-/// without it.
+/// Errors over the plans that exercise a rule or a filter: those whose prediction changes by more
+/// than 0.1% without it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct RuleEffect {
-    /// With the rule.
+pub struct Effect {
+    /// With it.
     pub with: ErrorFigures,
     /// Without it.
     pub without: ErrorFigures,
 }
 
-/// A plan as predicted with a rule and without it, in this order.
+/// A plan as predicted with a rule or a filter and without it, in this order.
 type Pair<'c> = [&'c Cell; 2];
 
-impl RuleFigures {
-    /// Compares scores with and without a rule, on each machine. A plan that cannot be predicted
-    /// without the rule does not count.
-    pub fn new(rule: Rule, with: &[Vec<Score>], without: &[Vec<Score>]) -> Self {
+impl Worth {
+    /// Compares scores with and without a rule or a filter, on each machine. A plan that cannot be
+    /// predicted without it does not count.
+    pub fn new(name: &str, with: &[Vec<Score>], without: &[Vec<Score>]) -> Self {
         let machines = with.iter().zip(without).map(|(with, without)| exercised(with, without));
         let machines: Vec<Vec<Pair<'_>>> = machines.collect();
-        let all = RuleEffect::over(machines.iter().flatten());
-        let machines = machines.iter().map(RuleEffect::over).collect();
-        Self { rule, all, machines, pays: all.map(RuleEffect::pays) }
+        let all = Effect::over(machines.iter().flatten());
+        let machines = machines.iter().map(Effect::over).collect();
+        Self { name: name.to_owned(), all, machines, pays: all.map(Effect::pays) }
     }
 }
 
-impl RuleEffect {
+impl Effect {
     fn over<'p, 'c: 'p>(pairs: impl IntoIterator<Item = &'p Pair<'c>> + Clone) -> Option<Self> {
         let side = |side: usize| pairs.clone().into_iter().map(move |pair| pair[side]);
         Some(Self { with: ErrorFigures::of(side(0))?, without: ErrorFigures::of(side(1))? })
@@ -147,13 +149,13 @@ mod tests {
     fn only_plans_that_change_count() {
         let with = [vec![score(&[10_000, 11_000, 9_000])]];
         let without = [vec![score(&[10_500, 11_005, 8_000])]];
-        let figures = RuleFigures::new(Rule::Refetches, &with, &without);
+        let figures = Worth::new("refetches", &with, &without);
         let all = figures.all.expect("two plans change");
         assert_eq!((all.with.plans, all.with.median, all.without.median), (2, 0.05, 0.125));
         assert_eq!((figures.pays, figures.machines.len()), (Some(true), 1));
-        let worse = RuleFigures::new(Rule::Refetches, &without, &with);
+        let worse = Worth::new("refetches", &without, &with);
         assert_eq!(worse.pays, Some(false));
-        let same = RuleFigures::new(Rule::Refetches, &with, &with);
+        let same = Worth::new("refetches", &with, &with);
         assert_eq!((same.all, same.pays), (None, None));
     }
 }

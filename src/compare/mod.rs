@@ -12,7 +12,7 @@ mod set_up;
 
 pub use agreement::{Agreement, Pair};
 pub use drift::{Answer as DriftAnswer, Drift};
-pub use ledger::{Ledger, LedgerMachine, RuleEffect, RuleFigures};
+pub use ledger::{Effect, Ledger, LedgerMachine, Worth};
 pub use replay::Replay;
 pub use set_up::{
     FailedSetUp, PartFigures, ScoredPart, ScoredSetUp, SetUpFigures, SetUpMeasured, SetUpPart,

@@ -50,7 +50,7 @@ impl Effort {
     /// from turn to turn in the median, and by 2% within a turn, so many short turns tell more.
     /// With two rounds of 16 turns, one half of all passes differed by 1.3 to 2.6% from the other.
     pub const SHORT: Self = Self {
-        turns: 24,
+        turns: 20,
         warm_up: Duration::from_millis(1),
         compute_warm_up: Duration::from_millis(3),
         longest_warm_up: Duration::from_millis(3),

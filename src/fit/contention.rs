@@ -6,7 +6,7 @@ use super::estimator::{Estimator, nanos, pick};
 use crate::kernels::Variant;
 use crate::machine::Direction;
 use crate::profile::{
-    Contention, CopyModel, Curve, Estimate, Interference, KernelModel, LinkModel, Refetch,
+    Contention, CopyModel, Curve, Interference, KernelModel, LinkModel, Refetch,
     TwinModel, Warmth,
 };
 use crate::samples::{
@@ -57,17 +57,6 @@ pub(super) fn link(estimator: &Estimator<'_>, copies: &[CopyModel]) -> LinkModel
     link.down_switch = down_switch;
     link.up_switch = switch(estimator, of_up, (up_size, false), |_, _| up);
     link
-}
-
-/// The smallest difference that counts as clear, in units of the scatter. Smaller ones may come
-/// from having been measured at another moment.
-const CLEARLY: f64 = 2.0;
-
-/// By how much an operation takes longer with something else than without it, if the difference is
-/// clear.
-pub(super) fn clearly_longer(with: Estimate, without: f64) -> Option<Estimate> {
-    let longer = with.without(without);
-    (longer.ns > CLEARLY * with.scatter * with.ns).then_some(longer)
 }
 
 /// How much longer copies take while kernels wait in several streams than without any: than where

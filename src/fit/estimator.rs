@@ -1,5 +1,6 @@
 //! Finds measurements, and computes the time of one repetition from them.
 
+use super::filters::Filter;
 use super::points::{DISTURBED, Point, Points, straightened, trusted, unhindered};
 use super::tolerance::{TOLERANCE, tolerance};
 use crate::profile::{Curve, Estimate, Other};
@@ -18,34 +19,53 @@ pub(super) struct Estimator<'s> {
     /// One for each pass, if everything was measured in two passes. They decide how closely curves
     /// follow their points.
     passes: Option<Arc<[Self; 2]>>,
+    /// Filters that are switched off.
+    off: Vec<Filter>,
 }
 
 impl<'s> Estimator<'s> {
     pub fn new(samples: &'s Samples) -> Self {
+        Self::without(samples, &[])
+    }
+
+    /// An estimator that does not apply some filters.
+    pub fn without(samples: &'s Samples, off: &[Filter]) -> Self {
         let passes = passes(samples);
         let is_whole = passes.iter().map(Vec::len).sum::<usize>() == samples.measurements.len();
-        let passes = is_whole.then(|| Arc::new(passes.map(|pass| Self::of(pass, None))));
-        Self::of(samples.measurements.iter().collect(), passes)
+        let passes = is_whole.then(|| Arc::new(passes.map(|pass| Self::of(pass, None, off))));
+        Self::of(samples.measurements.iter().collect(), passes, off)
     }
 
     /// One look-up for each pass. Both fit curves as closely to the points as the look-up of all
     /// samples does.
     pub fn of_passes(samples: &'s Samples) -> [Self; 2] {
         let whole = Self::new(samples);
-        passes(samples).map(|measurements| Self::of(measurements, whole.passes.clone()))
+        passes(samples).map(|measurements| Self::of(measurements, whole.passes.clone(), &[]))
     }
 
-    fn of(measurements: Vec<&'s Measurement>, passes: Option<Arc<[Self; 2]>>) -> Self {
-        let measurements = left_alone(measurements);
+    fn of(
+        mut measurements: Vec<&'s Measurement>,
+        passes: Option<Arc<[Self; 2]>>,
+        off: &[Filter],
+    ) -> Self {
+        if !off.contains(&Filter::SharedCores) {
+            measurements = left_alone(measurements);
+        }
         let by_quantity = by_quantity(&measurements);
-        Self { measurements, by_quantity, passes }
+        Self { measurements, by_quantity, passes, off: off.to_vec() }
+    }
+
+    /// Whether a filter is in use.
+    pub fn applies(&self, filter: Filter) -> bool {
+        !self.off.contains(&filter)
     }
 
     /// The time of one repetition. If it has two modes, the estimate has that of the more frequent
     /// one, with the other beside it.
     pub fn estimate(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Estimate> {
-        let pooled = pooled(&self.found(wanted))?;
-        let Some([usual, rare]) = modes(&pooled.many) else { return pooled.around_middle() };
+        let pooled = self.pooled(&self.found(wanted))?;
+        let modes = modes(&pooled.many).filter(|_| self.applies(Filter::RareTimes));
+        let Some([usual, rare]) = modes else { return pooled.around_middle() };
         let other = Other { ns: pooled.of_one(rare.center), share: rare.share };
         let scatter = if usual.center > 0.0 { usual.spread / usual.center } else { 0.0 };
         Some(Estimate { ns: pooled.of_one(usual.center), scatter, other: Some(other) })
@@ -53,14 +73,14 @@ impl<'s> Estimator<'s> {
 
     /// Nanoseconds of one repetition, one for each sample. Empty if there are no samples.
     pub fn times_of(&self, wanted: &Quantity) -> Vec<f64> {
-        let pooled = pooled(&self.found(|quantity| quantity == wanted));
+        let pooled = self.pooled(&self.found(|quantity| quantity == wanted));
         pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
     }
 
     /// The middle of a quantity's times, in nanoseconds per repetition; `None` if there are none.
     /// Which middle that is depends on the quantity: see [`Middle`].
     pub fn middle_of(&self, wanted: &Quantity) -> Option<f64> {
-        let pooled = pooled(&self.found(|quantity| quantity == wanted))?;
+        let pooled = self.pooled(&self.found(|quantity| quantity == wanted))?;
         Some(pooled.of_one(pooled.middle()?))
     }
 
@@ -109,8 +129,8 @@ impl<'s> Estimator<'s> {
         // The smallest size whose time is next to all due to the link's rate.
         let mut of_rate = None;
         for (size, visits) in sizes {
-            let Some(pooled) = pooled(&visits) else { continue };
-            if pooled.middle == Middle::Link {
+            let Some(pooled) = self.pooled(&visits) else { continue };
+            if pooled.is_of_rate {
                 of_rate.get_or_insert(size);
             }
             if let Some(estimate) = pooled.around_middle() {
@@ -118,12 +138,17 @@ impl<'s> Estimator<'s> {
                 scatters.push(estimate.scatter);
             }
         }
-        let mut points = trusted(&points);
+        let mut points = match self.applies(Filter::Contradictions) {
+            true => trusted(&points),
+            false => points.iter().map(|point| (point.size as f64, point.ns)).collect(),
+        };
         if let Some(of_rate) = of_rate {
-            if !self.is_table() {
+            if !self.is_table() && self.applies(Filter::Hindrances) {
                 points = unhindered(points);
             }
-            points = straightened(points, of_rate);
+            if self.applies(Filter::OneRate) {
+                points = straightened(points, of_rate);
+            }
         }
         Some((points, median(&scatters)?))
     }
@@ -137,7 +162,11 @@ impl<'s> Estimator<'s> {
     fn tolerance(&self, key: impl Fn(&Quantity) -> Option<u64>) -> f64 {
         let points = |pass: &Self| pass.points(&key).map_or_else(Vec::new, |(points, _)| points);
         match self.passes.as_ref().map(|passes| passes.each_ref().map(points)) {
-            Some([one, other]) if one.len() > 2 && other.len() > 2 => tolerance([&one, &other]),
+            Some([one, other])
+                if one.len() > 2 && other.len() > 2 && self.applies(Filter::Tolerance) =>
+            {
+                tolerance([&one, &other])
+            }
             _ => TOLERANCE,
         }
     }
@@ -149,6 +178,31 @@ impl<'s> Estimator<'s> {
         let all = self.measurements().filter_map(|m| of(&m.quantity));
         let with_others = all.filter(|(footprint, own)| footprint > own).map(|pair| pair.0);
         with_others.max().filter(|&most| most >= MEMORY_FOOTPRINT).unwrap_or(Bytes::ZERO)
+    }
+
+    /// Pools measurements of equal count that were taken at different times. For work that the
+    /// device does by itself, visits that are clearly slower than the fastest one are discarded:
+    /// others on the host can only slow the device down, and may do so throughout a visit (Chen and
+    /// Revels, "Robust benchmarking in noisy environments", 2016).
+    fn pooled(&self, found: &[&Measurement]) -> Option<Pooled> {
+        let middle = Middle::of(&found.first()?.quantity);
+        let is_of_rate = middle == Middle::Link;
+        let few = found.iter().map(|m| m.count).min()?;
+        let most = found.iter().map(|m| m.count).max()?;
+        let [mut short, mut long] = [few, most].map(|count| visits_of(found, count));
+        // For work that the host has a part in, every visit with a core to itself counts.
+        let is_exact = middle != Middle::Host;
+        if is_exact && self.applies(Filter::SlowVisits) {
+            [short, long] = undisturbed(short, long);
+        }
+        let middle = if self.applies(Filter::Outliers) { middle } else { Middle::All };
+        let (short, long) = (short.concat(), long.concat());
+        let start = if most > few { Some((few, middle.among(&short)?)) } else { None };
+        let pooled = Pooled { many: long, count: most.max(1), start, middle, is_of_rate };
+        if is_exact && self.applies(Filter::HeldUp) && pooled.is_held_up() {
+            return Some(Pooled { many: short, count: few.max(1), start: None, ..pooled });
+        }
+        Some(pooled)
     }
 
     /// Whether the samples are a table from elsewhere. Its author knows what else went on
@@ -262,29 +316,6 @@ fn undisturbed(short: Vec<Vec<f64>>, long: Vec<Vec<f64>>) -> [Vec<Vec<f64>>; 2] 
     [only(short, &short_quick), only(long, &long_quick)]
 }
 
-/// Pools measurements of equal count that were taken at different times. For work that the
-/// device does by itself, visits that are clearly slower than the fastest one are discarded:
-/// others on the host can only slow the device down, and may do so throughout a visit (Chen and
-/// Revels, "Robust benchmarking in noisy environments", 2016).
-fn pooled(found: &[&Measurement]) -> Option<Pooled> {
-    let middle = Middle::of(&found.first()?.quantity);
-    let few = found.iter().map(|m| m.count).min()?;
-    let most = found.iter().map(|m| m.count).max()?;
-    let [mut short, mut long] = [few, most].map(|count| visits_of(found, count));
-    // For work that the host has a part in, every visit with a core to itself counts.
-    let is_exact = middle != Middle::Host;
-    if is_exact {
-        [short, long] = undisturbed(short, long);
-    }
-    let (short, long) = (short.concat(), long.concat());
-    let start = if most > few { Some((few, middle.among(&short)?)) } else { None };
-    let pooled = Pooled { many: long, count: most.max(1), start, middle };
-    if is_exact && pooled.is_held_up() {
-        return Some(Pooled { many: short, count: few.max(1), start: None, middle });
-    }
-    Some(pooled)
-}
-
 /// The pooled times of a quantity.
 struct Pooled {
     /// The time of each sample of `count` repetitions, in nanoseconds.
@@ -294,6 +325,8 @@ struct Pooled {
     /// starting and ending a sample.
     start: Option<(u64, f64)>,
     middle: Middle,
+    /// Whether a large one's time is next to all due to the link's rate.
+    is_of_rate: bool,
 }
 
 impl Pooled {
@@ -338,6 +371,8 @@ enum Middle {
     /// and never fall below what the link allows. The scatter still covers all times, because plans
     /// meet others, too.
     Link,
+    /// No time is an outlier.
+    All,
 }
 
 impl Middle {
@@ -356,6 +391,9 @@ impl Middle {
             Self::Host => biweight_mean(times, 0.0),
             Self::Device => biweight_mean(times, FAR),
             Self::Link => unraised_mean(times, NEAR),
+            Self::All => {
+                (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ mod contention;
 mod copies;
 mod drift_correction;
 mod estimator;
+mod filters;
 mod graphs;
 mod host_copies;
 mod intervals;
@@ -36,10 +37,12 @@ mod twins;
 use crate::profile::{Conditions, Profile, SCHEMA_VERSION};
 use crate::samples::{Provenance, Quantity, Samples};
 use estimator::Estimator;
+pub use filters::Filter;
 pub use intervals::intervals;
 pub use library_sizes::with_library_sizes;
 pub use own_kernels::own_models;
 use round_trips::Trips;
+use std::borrow::Cow;
 
 /// The error of fitting samples that hold no measurement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,17 +70,34 @@ pub struct Like {
 /// # Errors
 /// If there are no samples.
 pub fn fit_like(samples: &Samples, likes: &[Like]) -> Result<Profile, FitError> {
+    fit_without(samples, likes, &[])
+}
+
+/// Like [`fit_like`], without some filters, to see what they are worth.
+///
+/// # Errors
+/// If there are no samples.
+pub fn fit_without(
+    samples: &Samples,
+    likes: &[Like],
+    off: &[Filter],
+) -> Result<Profile, FitError> {
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);
     }
     let of_machine = own_kernels::of_machine(samples);
-    let evened = drift_correction::evened_out(&of_machine);
-    let profile = fit_to(&Estimator::new(&evened), &samples.machine, likes);
+    let evened = match off.contains(&Filter::Drift) {
+        true => Cow::Borrowed(&*of_machine),
+        false => drift_correction::evened_out(&of_machine),
+    };
+    let profile = fit_to(&Estimator::without(&evened, off), &samples.machine, likes);
     let (own_kernels, own_commands) = own_models(samples);
     let conditions = Conditions::of(&of_machine);
     let profile = Profile { conditions, own_kernels, own_commands, ..profile };
     let mut profile = with_library_sizes(profile, samples);
-    profile.bring_down_held_up_times();
+    if !off.contains(&Filter::Fallen) {
+        profile.bring_down_held_up_times();
+    }
     Ok(likes.iter().fold(profile, |profile, like| profile.like(&like.profile, &like.from)))
 }
 

@@ -1,7 +1,9 @@
-//! Recorded runs of a machine, scored with the rules that its profile follows.
+//! Recorded runs of a machine, scored with the rules that its profile follows and the filters that it
+//! was fitted with.
 
 use super::score::score;
 use crate::compare::Score;
+use crate::fit::{Filter, FitError, fit_without};
 use crate::profile::Profile;
 use crate::runs::{Run, RunSet};
 use crate::samples::{Samples, Trial};
@@ -69,4 +71,19 @@ impl RecordedRuns {
         let ranking = rank_counted(self.plans.clone(), profile, draws, done);
         score(&self.workload, &ranking, &self.runs)
     }
+}
+
+/// The profile of a machine as it would be without a filter of the fit. Its ranges are as wide as
+/// before.
+///
+/// # Errors
+/// If there are no samples.
+pub fn refitted(
+    profile: &Profile,
+    samples: &Samples,
+    filter: Filter,
+) -> Result<Profile, FitError> {
+    let Profile { accuracy, model_error, intervals, .. } = profile.clone();
+    let refitted = fit_without(samples, &[], &[filter])?;
+    Ok(Profile { accuracy, model_error, intervals, ..refitted })
 }

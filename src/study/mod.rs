@@ -116,7 +116,7 @@ mod trials;
 pub use accuracy::assess;
 pub use calibration::{Calibration, CalibrationError, Phase, drifts, fit_and_assess, interrupted};
 pub use drawn::{Drawn, draw};
-pub use ledger::RecordedRuns;
+pub use ledger::{RecordedRuns, refitted};
 pub use own_kernels::{CommandJob, Wanted, with_own_models};
 pub use predicted::{Predicted, Which, digest, predict};
 pub use random_scenario::{TRIAL_KERNELS, trial_scenarios};
