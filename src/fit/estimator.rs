@@ -1,24 +1,19 @@
 //! Finds measurements, and computes the time of one repetition from them.
 
 use super::filters::Filter;
-use super::points::{DISTURBED, Point, Points, straightened, trusted, unhindered};
-use super::tolerance::{TOLERANCE, tolerance};
+use super::points::{DISTURBED, Point, Points, trusted, unhindered};
 use crate::profile::{Curve, Estimate, Other};
 use crate::samples::{Doer, MEMORY_FOOTPRINT, Measurement, Quantity, Samples, Stop};
 use crate::stats::{biweight_mean, median, modes, relative_spread, segment, unraised_mean};
 use crate::units::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
-use std::sync::Arc;
 
 pub(super) struct Estimator<'s> {
     /// In the order in which they were taken.
     measurements: Vec<&'s Measurement>,
     /// The measurements, those of each quantity together: a quantity has up to a hundred.
     by_quantity: Vec<Vec<&'s Measurement>>,
-    /// One for each pass, if everything was measured in two passes. They decide how closely curves
-    /// follow their points.
-    passes: Option<Arc<[Self; 2]>>,
     /// Filters that are switched off.
     off: Vec<Filter>,
 }
@@ -30,29 +25,17 @@ impl<'s> Estimator<'s> {
 
     /// An estimator that does not apply some filters.
     pub fn without(samples: &'s Samples, off: &[Filter]) -> Self {
-        let passes = passes(samples);
-        let is_whole = passes.iter().map(Vec::len).sum::<usize>() == samples.measurements.len();
-        let passes = is_whole.then(|| Arc::new(passes.map(|pass| Self::of(pass, None, off))));
-        Self::of(samples.measurements.iter().collect(), passes, off)
+        Self::of(samples.measurements.iter().collect(), off)
     }
 
-    /// One look-up for each pass. Both fit curves as closely to the points as the look-up of all
-    /// samples does.
+    /// One estimator for each pass.
     pub fn of_passes(samples: &'s Samples) -> [Self; 2] {
-        let whole = Self::new(samples);
-        passes(samples).map(|measurements| Self::of(measurements, whole.passes.clone(), &[]))
+        passes(samples).map(|measurements| Self::of(measurements, &[]))
     }
 
-    fn of(
-        mut measurements: Vec<&'s Measurement>,
-        passes: Option<Arc<[Self; 2]>>,
-        off: &[Filter],
-    ) -> Self {
-        if !off.contains(&Filter::SharedCores) {
-            measurements = left_alone(measurements);
-        }
+    fn of(measurements: Vec<&'s Measurement>, off: &[Filter]) -> Self {
         let by_quantity = by_quantity(&measurements);
-        Self { measurements, by_quantity, passes, off: off.to_vec() }
+        Self { measurements, by_quantity, off: off.to_vec() }
     }
 
     /// Whether a filter is in use.
@@ -126,13 +109,10 @@ impl<'s> Estimator<'s> {
         }
         let mut points = Vec::new();
         let mut scatters = Vec::new();
-        // The smallest size whose time is next to all due to the link's rate.
-        let mut of_rate = None;
+        let mut is_of_rate = false;
         for (size, visits) in sizes {
             let Some(pooled) = self.pooled(&visits) else { continue };
-            if pooled.is_of_rate {
-                of_rate.get_or_insert(size);
-            }
+            is_of_rate |= pooled.is_of_rate;
             if let Some(estimate) = pooled.around_middle() {
                 points.push(Point { size, ns: estimate.ns, samples: pooled.many.len() });
                 scatters.push(estimate.scatter);
@@ -142,13 +122,8 @@ impl<'s> Estimator<'s> {
             true => trusted(&points),
             false => points.iter().map(|point| (point.size as f64, point.ns)).collect(),
         };
-        if let Some(of_rate) = of_rate {
-            if !self.is_table() && self.applies(Filter::Hindrances) {
-                points = unhindered(points);
-            }
-            if self.applies(Filter::OneRate) {
-                points = straightened(points, of_rate);
-            }
+        if is_of_rate && !self.is_table() && self.applies(Filter::Hindrances) {
+            points = unhindered(points);
         }
         Some((points, median(&scatters)?))
     }
@@ -156,19 +131,7 @@ impl<'s> Estimator<'s> {
     /// A curve through [`Estimator::points`].
     pub fn curve(&self, key: impl Fn(&Quantity) -> Option<u64>) -> Option<Curve> {
         let (points, scatter) = self.points(&key)?;
-        Some(Curve { knots: segment(&points, self.tolerance(key)), scatter })
-    }
-
-    fn tolerance(&self, key: impl Fn(&Quantity) -> Option<u64>) -> f64 {
-        let points = |pass: &Self| pass.points(&key).map_or_else(Vec::new, |(points, _)| points);
-        match self.passes.as_ref().map(|passes| passes.each_ref().map(points)) {
-            Some([one, other])
-                if one.len() > 2 && other.len() > 2 && self.applies(Filter::Tolerance) =>
-            {
-                tolerance([&one, &other])
-            }
-            _ => TOLERANCE,
-        }
+        Some(Curve { knots: segment(&points, TOLERANCE), scatter })
     }
 
     /// The largest footprint of a kind of measurement that used other memory in between, if it is
@@ -273,16 +236,6 @@ fn by_quantity<'s>(measurements: &[&'s Measurement]) -> Vec<Vec<&'s Measurement>
         found[place].push(one);
     }
     found
-}
-
-/// Drops visits during which something else used the core all along, if the quantity has other
-/// visits.
-fn left_alone(mut measurements: Vec<&Measurement>) -> Vec<&Measurement> {
-    let is_alone = |m: &&Measurement| m.stop != Stop::Shared;
-    let alone: BTreeSet<&Quantity> =
-        measurements.iter().copied().filter(is_alone).map(|m| &m.quantity).collect();
-    measurements.retain(|m| is_alone(m) || !alone.contains(&m.quantity));
-    measurements
 }
 
 /// The times of the measurements with this count, visit by visit.
@@ -397,6 +350,9 @@ impl Middle {
         }
     }
 }
+
+/// The largest relative distance between a curve and its points.
+const TOLERANCE: f64 = 0.005;
 
 /// Undisturbed large copies differ by less than this share.
 const NEAR: f64 = 0.005;

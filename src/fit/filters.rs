@@ -15,9 +15,6 @@ words! {
         /// Divides out how fast the host was at the moment of each measurement. Without it, each
         /// time counts as it was measured.
         Drift = "drift",
-        /// Leaves out visits during which something else used the core all along. Without it, they
-        /// count like the others.
-        SharedCores = "shared-cores",
         /// Leaves out visits in which the device was clearly slower than in the fastest one.
         /// Without it, all visits count.
         SlowVisits = "slow-visits",
@@ -36,14 +33,6 @@ words! {
         /// Drops sizes at which every copy was hindered on the link. Without it, the curve goes
         /// through them.
         Hindrances = "hindrances",
-        /// Puts large copies on the line of one rate. Without it, each size has a rate of its own.
-        OneRate = "one-rate",
-        /// Follows the points of each curve as closely as predicts another pass best. Without it,
-        /// all curves follow theirs within half a percent.
-        Tolerance = "tolerance",
-        /// Keeps only gaps in graphs that are clearly longer than their scatter. Without it, every
-        /// gap counts.
-        UnclearGaps = "unclear-gaps",
         /// Brings down times that are far above the time of a larger size. Without it, they stay.
         Fallen = "fallen",
     }

@@ -2,7 +2,6 @@
 
 use super::chains::{mean_hop, service};
 use super::estimator::{Estimator, sized};
-use super::filters::Filter;
 use super::{contention, copies as pinned, round_trips};
 use crate::machine::{Direction, OperationKind};
 use crate::profile::{
@@ -10,10 +9,6 @@ use crate::profile::{
 };
 use crate::samples::{CYCLES, GraphCall, Quantity, ROTATED_IN_GRAPH, ROWS, SHORT_COPY, TripPart};
 use crate::stats::{Line, median, theil_sen};
-
-/// The smallest difference that counts as clear, in units of the scatter. Smaller ones may come
-/// from having been measured at another moment.
-const CLEARLY: f64 = 2.0;
 
 pub(super) fn graph_costs(
     estimator: &Estimator<'_>,
@@ -64,11 +59,8 @@ pub(super) fn graph_costs(
     let [one, two, one_waits, two_wait, one_awaited] = ROWS.map(|(kernels, waits, awaited)| {
         estimator.estimate_of(&Quantity::GraphRows { kernels, waits, awaited })
     });
-    let longer = |with: Option<Estimate>, without: Option<f64>| {
-        let longer = with?.without(without?);
-        let is_clear = longer.ns > CLEARLY * with?.scatter * with?.ns;
-        (is_clear || !estimator.applies(Filter::UnclearGaps)).then_some(longer)
-    };
+    let longer =
+        |with: Option<Estimate>, without: Option<f64>| Some(with?.without(without?));
     // The first kernel of a row that waits also pays for the wait, which is not part of the gap.
     let first = one_waits.zip(one).map(|(waits, one)| waits.ns - one.ns);
     let behind_waiting = first.zip(two).map(|(first, two)| two.ns + first);

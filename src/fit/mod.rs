@@ -30,7 +30,6 @@ mod round_trips;
 mod rows;
 mod setup;
 mod staging;
-mod tolerance;
 mod transfers;
 mod twins;
 

@@ -1,7 +1,5 @@
 //! Which points of a curve to trust: what is known of times over sizes, whatever they are of.
 
-use crate::stats::{median, theil_sen};
-
 /// A visit that takes this many times as long as another was disturbed: a device that is left alone
 /// repeats its times more closely.
 pub(super) const DISTURBED: f64 = 1.03;
@@ -53,32 +51,6 @@ pub(super) fn unhindered(points: Points) -> Points {
     let free = (0..points.len()).filter(|&at| is_hindered(at) != Some(true));
     free.map(|at| points[at]).collect()
 }
-
-/// Puts the points from size `from` on, whose time is next to all due to the link's rate, on a
-/// line. The rate of a link does not go up and down with the size, but the traffic of others does.
-/// Errors are proportional to the times, so the line is fitted to nanoseconds per byte over the
-/// inverse of the size. The points stay as they are if the line misses one of them by [`BENT`] or
-/// more.
-pub(super) fn straightened(mut points: Points, from: u64) -> Points {
-    let from = points.partition_point(|&(size, _)| size < from as f64);
-    let large = &mut points[from..];
-    let per_byte: Vec<f64> = large.iter().map(|&(size, ns)| ns / size).collect();
-    let over_inverse = large.iter().zip(&per_byte).map(|(&(size, _), &y)| (1.0 / size, y));
-    let line = theil_sen(&over_inverse.collect::<Vec<_>>());
-    let Some(line) = line.filter(|_| large.len() > 2) else { return points };
-    let (start, rate) = match median(&per_byte) {
-        Some(rate) if line.slope < 0.0 => (0.0, rate),
-        _ => (line.slope, line.intercept),
-    };
-    let on_line = |size: f64| start + rate * size;
-    if large.iter().all(|&(size, ns)| (on_line(size) / ns - 1.0).abs() < BENT) {
-        large.iter_mut().for_each(|(size, ns)| *ns = on_line(*size));
-    }
-    points
-}
-
-/// A copy that differs from the line by this share or more is not bound by the rate alone.
-const BENT: f64 = 0.02;
 
 /// Pairs of a size and a time in nanoseconds, by increasing size.
 pub(super) type Points = Vec<(f64, f64)>;

@@ -1,9 +1,12 @@
-//! Each rule of the simulator has a name and a switch, and the ledger says what it is worth.
+//! Each rule of the simulator and each filter of the fit has a name and a switch, and the ledger says
+//! what it is worth.
 
 use super::commands::{hallway, printed, ran};
 use super::predicted::repository;
 use hallway::compare::Ledger;
+use hallway::fit::{Filter, fit, fit_without};
 use hallway::profile::{Profile, Rule};
+use hallway::samples::Samples;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
@@ -43,10 +46,26 @@ fn a_switch_takes_out_what_only_its_rule_has() {
 }
 
 #[test]
-fn rules_are_described_under_their_names() {
+fn rules_and_filters_are_described_under_their_names() {
     let text = std::fs::read_to_string(repository().join("docs/simulator.md")).expect("a page");
-    for rule in Rule::ALL {
-        assert!(text.contains(&format!("`{rule}`")), "{rule} is not described");
+    let (rules, filters) = (Rule::ALL.map(Rule::name), Filter::ALL.map(Filter::name));
+    for name in rules.iter().chain(&filters) {
+        assert!(text.contains(&format!("`{name}`")), "{name} is not described");
+    }
+}
+
+/// Disturbances that this host did not meet: its fit is the same without their filters.
+const NOT_MET: [Filter; 4] =
+    [Filter::HeldUp, Filter::Contradictions, Filter::Hindrances, Filter::Fallen];
+
+#[test]
+fn a_fit_without_a_filter_differs() {
+    let path = repository().join("calibration/others/busy-h200/samples.jsonl");
+    let samples = Samples::load(&path).expect("committed");
+    let with = fit(&samples).expect("measured");
+    for filter in Filter::ALL {
+        let without = fit_without(&samples, &[], &[filter]).expect("measured");
+        assert_eq!(without == with, NOT_MET.contains(&filter), "{filter}");
     }
 }
 
@@ -82,6 +101,19 @@ fn the_ledger_scores_recorded_runs_without_a_rule() {
     assert!(all.without.p95 > all.with.p95 && inline.pays == Some(true), "{all:?}");
     assert_eq!(inline.machines, [inline.all]);
     assert_eq!((channels.all, channels.pays), (None, None));
+    assert!(ledger.filters.is_empty());
+}
+
+/// Without the filter of outliers, most predictions differ. Rules that nobody asked for are left out.
+#[test]
+fn the_ledger_scores_recorded_runs_without_a_filter() {
+    let arguments = ["ledger", ONE, "--filter", "outliers", "--format", "json"];
+    let ledger = printed(&mut hallway(repository(), arguments));
+    let ledger: Ledger = serde_json::from_str(&ledger).expect("its own form");
+    let [outliers] = &ledger.filters[..] else { panic!("one filter") };
+    let all = outliers.all.expect("exercised");
+    assert!(ledger.rules.is_empty() && outliers.name == "outliers" && all.with.plans > 200);
+    assert!(all.without.median > all.with.median && outliers.pays == Some(true), "{all:?}");
 }
 
 #[test]

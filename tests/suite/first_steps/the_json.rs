@@ -3,6 +3,7 @@
 use super::the_schema::Judge;
 use super::*;
 use crate::said::is_as_blessed;
+use hallway::compare::Ledger;
 use hallway::report::{
     AdviceReport, Checked, Diagnosis, Evaluation, Failed, Machines, SweepReport, TraceReport,
     Verification,
@@ -20,6 +21,7 @@ fn forms() -> Vec<(&'static str, Value)> {
         ("hallway evaluate --format json with several profiles", schema_of::<Machines>()),
         ("hallway evaluate --sweep --format json", schema_of::<SweepReport>()),
         ("hallway verify --format json", schema_of::<Verification>()),
+        ("hallway ledger --format json", schema_of::<Ledger>()),
         ("hallway advise --format json", schema_of::<AdviceReport>()),
         ("hallway explain --format json, for a trace", schema_of::<TraceReport>()),
         ("hallway check --format json", schema_of::<Checked>()),
