@@ -1,5 +1,5 @@
-//! `hallway ledger`: what each rule of the simulator and each filter of the fit is worth on recorded
-//! runs.
+//! `hallway ledger`: what each rule of the simulator and each filter of the fit is worth on
+//! recorded runs.
 
 use super::outputs::check_outputs;
 use super::profiles::{

@@ -6,8 +6,7 @@ use super::estimator::{Estimator, nanos, pick};
 use crate::kernels::Variant;
 use crate::machine::Direction;
 use crate::profile::{
-    Contention, CopyModel, Curve, Interference, KernelModel, LinkModel, Refetch,
-    TwinModel, Warmth,
+    Contention, CopyModel, Curve, Interference, KernelModel, LinkModel, Refetch, TwinModel, Warmth,
 };
 use crate::samples::{
     Load, Measurement, Quantity, REFETCHED, ROTATED, STREAMING_KERNEL, STREAMING_TWIN, Side,

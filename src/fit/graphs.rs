@@ -59,8 +59,7 @@ pub(super) fn graph_costs(
     let [one, two, one_waits, two_wait, one_awaited] = ROWS.map(|(kernels, waits, awaited)| {
         estimator.estimate_of(&Quantity::GraphRows { kernels, waits, awaited })
     });
-    let longer =
-        |with: Option<Estimate>, without: Option<f64>| Some(with?.without(without?));
+    let longer = |with: Option<Estimate>, without: Option<f64>| Some(with?.without(without?));
     // The first kernel of a row that waits also pays for the wait, which is not part of the gap.
     let first = one_waits.zip(one).map(|(waits, one)| waits.ns - one.ns);
     let behind_waiting = first.zip(two).map(|(first, two)| two.ns + first);

@@ -76,11 +76,7 @@ pub fn fit_like(samples: &Samples, likes: &[Like]) -> Result<Profile, FitError> 
 ///
 /// # Errors
 /// If there are no samples.
-pub fn fit_without(
-    samples: &Samples,
-    likes: &[Like],
-    off: &[Filter],
-) -> Result<Profile, FitError> {
+pub fn fit_without(samples: &Samples, likes: &[Like], off: &[Filter]) -> Result<Profile, FitError> {
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);
     }

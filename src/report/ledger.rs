@@ -1,5 +1,5 @@
-//! The tables of `hallway ledger`: what each rule of the simulator and each filter of the fit is worth
-//! on recorded runs.
+//! The tables of `hallway ledger`: what each rule of the simulator and each filter of the fit is
+//! worth on recorded runs.
 
 use super::table::{Column, Table};
 use super::words::{fine_percent, folded, percent};
@@ -21,12 +21,11 @@ fn machines(machines: &[LedgerMachine]) -> Table<'_, LedgerMachine> {
         .with(Column::number("worst"), |machine| fine_percent(machine.errors.worst))
 }
 
-/// What rules or filters are worth. Columns of single machines go first in a narrow terminal, the last
-/// machine's first.
+/// What rules or filters are worth. Columns of single machines go first in a narrow terminal, the
+/// last machine's first.
 fn worths<'l>(what: &'static str, all: &'l [Worth], ledger: &'l Ledger) -> Table<'l, Worth> {
-    let effect = |say: fn(&Effect) -> String| {
-        move |of: &Worth| of.all.as_ref().map(say).unwrap_or_default()
-    };
+    let effect =
+        |say: fn(&Effect) -> String| move |of: &Worth| of.all.as_ref().map(say).unwrap_or_default();
     let table = Table::of(all)
         .with(Column::words(what), |of| &of.name)
         .with(Column::number("plans"), |of| of.all.map_or(0, |all| all.with.plans))

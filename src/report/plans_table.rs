@@ -46,7 +46,7 @@ impl Assessment {
         let ties = shown.iter().any(|plan| plan.ties_with_fastest);
         let marked = marked.map(|plan| {
             let whose = if plan.side == Side::Cpu { "CPU" } else { "GPU" };
-            format!("**: the simplest of the {whose} plans that tie")
+            format!("*: the simplest of the {whose} plans that tie")
         });
         let ties = ties.then(|| "tie: too close to plan 1 to call".to_owned());
         let said = joined(marked.into_iter().chain(ties), "; ");

@@ -197,8 +197,9 @@ pub fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Calibra
     Ok(samples)
 }
 
-/// Fits a profile to samples, with its intervals and its accuracy on trials. What the samples lack is
-/// borrowed from `likes`, and filters that are `off` are left out. `along` hears how far it has come.
+/// Fits a profile to samples, with its intervals and its accuracy on trials. What the samples lack
+/// is borrowed from `likes`, and filters that are `off` are left out. `along` hears how far it has
+/// come.
 ///
 /// # Errors
 /// If there are no samples.

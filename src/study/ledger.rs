@@ -1,5 +1,5 @@
-//! Recorded runs of a machine, scored with the rules that its profile follows and the filters that it
-//! was fitted with.
+//! Recorded runs of a machine, scored with the rules that its profile follows and the filters that
+//! it was fitted with.
 
 use super::score::score;
 use crate::compare::Score;
@@ -78,11 +78,7 @@ impl RecordedRuns {
 ///
 /// # Errors
 /// If there are no samples.
-pub fn refitted(
-    profile: &Profile,
-    samples: &Samples,
-    filter: Filter,
-) -> Result<Profile, FitError> {
+pub fn refitted(profile: &Profile, samples: &Samples, filter: Filter) -> Result<Profile, FitError> {
     let Profile { accuracy, model_error, intervals, .. } = profile.clone();
     let refitted = fit_without(samples, &[], &[filter])?;
     Ok(Profile { accuracy, model_error, intervals, ..refitted })

@@ -1,5 +1,5 @@
-//! Each rule of the simulator and each filter of the fit has a name and a switch, and the ledger says
-//! what it is worth.
+//! Each rule of the simulator and each filter of the fit has a name and a switch, and the ledger
+//! says what it is worth.
 
 use super::commands::{hallway, printed, ran};
 use super::predicted::repository;
@@ -104,7 +104,8 @@ fn the_ledger_scores_recorded_runs_without_a_rule() {
     assert!(ledger.filters.is_empty());
 }
 
-/// Without the filter of outliers, most predictions differ. Rules that nobody asked for are left out.
+/// Without the filter of outliers, most predictions differ. Rules are left out if only filters are
+/// named.
 #[test]
 fn the_ledger_scores_recorded_runs_without_a_filter() {
     let arguments = ["ledger", ONE, "--filter", "outliers", "--format", "json"];

@@ -129,21 +129,6 @@ fn steps_of_the_link_itself_stay() {
     assert_within(found(&both[..1], Stop::Elsewhere).nanos_f64(), 1.5 * truth, 0.02, "a table");
 }
 
-/// In some visits the core was shared with others; if there are visits without, only those count.
-#[test]
-fn visits_on_a_shared_core_count_where_there_are_no_others() {
-    let mut clock = Clock::new(0.01, 0.0);
-    let mut launches = |stop, ns: f64| {
-        let call = Quantity::Call { call: TimedCall::Launch };
-        Measurement { stop, ..measured(call, 1, clock.times(ns, 20)) }
-    };
-    let shared = [5_000.0, 4_500.0, 5_500.0].map(|ns| launches(Stop::Shared, ns));
-    let alone = [3_000.0, 3_050.0].map(|ns| launches(Stop::Capped, ns));
-    let launch = |all: &[&[Measurement]]| fitted(all.concat()).calls.launch.expect("measured").ns;
-    assert_within(launch(&[&shared[..], &alone]), 3_025.0, 0.01, "some alone");
-    assert_within(launch(&[&shared]), 5_000.0, 0.02, "none alone");
-}
-
 /// Kernels take a fourteenth longer in half of the streams. How many samples happened to come from
 /// these must not decide what a kernel takes.
 #[test]
