@@ -95,7 +95,7 @@ impl<'p> Copies<'p> {
     #[inline(always)]
     pub fn enqueue(&mut self, (device, engine): (usize, usize), copy: QueuedCopy) {
         self.changed = true;
-        self.engines[device][engine].queue.push_back(copy);
+        self.engines[device][engine].enqueue(copy);
     }
 
     /// Prepares for [`Copies::collect`] at the time `now`.

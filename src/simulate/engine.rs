@@ -352,8 +352,8 @@ impl<'p, const LISTENS: bool> Simulation<'p, LISTENS> {
             Work::PeerCopy { alone, .. } => (PEER_ENGINE, alone),
             _ => return self.go_without_engine((id, entry), work),
         };
-        let stream = entry.stream;
-        let copy = QueuedCopy { entry: id, stream, alone };
+        let &Entry { call, stream, .. } = entry;
+        let copy = QueuedCopy { entry: id, call, stream, joined: self.now, alone };
         let device = self.layout.device_of(stream);
         self.copies.enqueue((device, engine), copy);
     }

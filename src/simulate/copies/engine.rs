@@ -1,7 +1,7 @@
 //! One copy engine: the copies that it has been asked for, and the one under way; and how engines
 //! of opposite directions, and kernels, slow it.
 
-use crate::cost::{CallCost, ENGINES, EntryId, NONE, Work};
+use crate::cost::{CallCost, CallId, ENGINES, EntryId, NONE, Work};
 use crate::units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -9,7 +9,10 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::simulate) struct QueuedCopy {
     pub entry: EntryId,
+    pub call: CallId,
     pub stream: u16,
+    /// When it came to the engine.
+    pub joined: Instant,
     /// The copy's time with nothing beside it.
     pub alone: Span,
 }
@@ -46,6 +49,21 @@ impl CopyEngine {
     #[inline]
     pub fn is_busy(&self) -> bool {
         self.end != Instant::NEVER
+    }
+
+    /// Asks the engine for a copy. Copies that come at the same moment are taken in the order of
+    /// their calls.
+    #[inline(always)]
+    pub fn enqueue(&mut self, copy: QueuedCopy) {
+        let mut place = self.queue.len();
+        self.queue.push_back(copy);
+        while place > 0
+            && self.queue[place - 1].joined == copy.joined
+            && self.queue[place - 1].call > copy.call
+        {
+            self.queue.swap(place - 1, place);
+            place -= 1;
+        }
     }
 
     /// Notes that a copy is under way now, and at least until `until`.
@@ -105,7 +123,7 @@ impl CopyEngine {
             (place, is_same) = (other, true);
         }
         let Some(next) = self.queue.remove(place) else { return };
-        let QueuedCopy { entry, stream, alone } = next;
+        let QueuedCopy { entry, stream, alone, .. } = next;
         let switch = if is_same { 0.0 } else { self.left_of(switch, now) };
         let besides = switch + later(entry);
         self.started = now;

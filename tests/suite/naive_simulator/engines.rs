@@ -85,7 +85,12 @@ impl Simulator<'_> {
         | Work::Inline { duration }
         | Work::OnDevice { duration }) = work
         else {
-            return self.engines[place].queue.push(call);
+            self.ops[call].joined = Some(self.now);
+            // Copies that come at the same moment are taken in the order of their calls.
+            let key = |&other: &usize| (self.ops[other].joined, other);
+            let queue = &mut self.engines[place].queue;
+            let behind = queue.partition_point(|other| key(other) <= key(&call));
+            return queue.insert(behind, call);
         };
         // In a row of H2D copies, the host stages one while the last part of another is under way.
         let is_next = self.last(call).time == self.now && self.queues_behind_last(call);

@@ -46,6 +46,8 @@ pub struct Op {
     pub beside_kernels: f64,
     pub data: f64,
     pub fixed: f64,
+    /// When a copy came to its engine.
+    pub joined: Option<u64>,
     pub started: Option<u64>,
     pub ending: Option<Ending>,
 }
