@@ -4,8 +4,8 @@
 use super::{Cell, ErrorFigures, Score};
 use serde::{Deserialize, Serialize};
 
-/// A rule or a filter is exercised by plans whose prediction changes by more than this share without
-/// it.
+/// A rule or a filter is exercised by plans whose prediction changes by more than this share
+/// without it.
 const CHANGED: f64 = 1e-3;
 
 /// A rule or a filter pays if it lowers the median error by this much, or the 95th percentile.
