@@ -41,7 +41,7 @@ impl Analysis {
                 structure: OnceLock::new(),
             };
         }
-        let footprint = traffic.host_footprint;
+        let footprint = traffic.footprint.all;
         let history = MemoryHistory::after_a_pass(program, profile, footprint);
         let classes = Classes::of((program, &traffic), &in_flight, history);
         Self { fits, shape, traffic, classes, structure: OnceLock::new() }

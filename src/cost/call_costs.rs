@@ -250,7 +250,7 @@ impl<'a> CallCosts<'a> {
         let around = locality.around.ok_or_else(what)?;
         let twin = profile.twin(step.kernel, &step.arguments, step.elements(), around)?;
         let combined = Mapped::combined(program, &step.inputs, from_ref(&step.output));
-        let combined = self.combined(combined, step.is_shared(self.traffic.host_footprint))?;
+        let combined = self.combined(combined, step.is_shared(self.traffic.footprint.all))?;
         let time = self.halved.ns(Bottleneck::Cpu, twin.max(combined));
         let time = time + self.touch_time(locality)? + self.back(locality)?;
         let time = time.max(0.0);

@@ -156,7 +156,7 @@ fn libraries(program: &Program) -> Vec<Library> {
 /// CPU's threads in a kernel, or the driver in a copy. For memory that is registered, it is the
 /// thread that registers it.
 fn first_touches(program: &Program, profile: &Profile) -> Vec<(Bytes, MemoryWork)> {
-    let mut history = MemoryHistory::new(program, profile, program.host_footprint());
+    let mut history = MemoryHistory::new(program, profile, program.host_footprint().all);
     let is_new = program.written_first();
     (0..is_new.len()).filter(|&at| is_new[at]).for_each(|at| history.renew(AllocationId(at)));
     let mut touched: BTreeMap<(AllocationId, MemoryWork), Bytes> = BTreeMap::new();

@@ -1,16 +1,11 @@
 //! What a pass copies and launches, whatever that costs on a machine.
 
-use crate::machine::{DeviceId, Direction};
-use crate::program::{AccessKind, Call, Program, Threads};
-use crate::units::Bytes;
+use crate::machine::DeviceId;
+use crate::program::{AccessKind, Call, HostFootprint, Program, Threads};
 
 pub(crate) struct Traffic {
     /// Bytes of host memory that a pass uses.
-    pub host_footprint: Bytes,
-    /// Bytes of host memory that copies use in a pass.
-    pub copied_both_ways: Bytes,
-    /// Bytes of host memory that copies to the host write in a pass.
-    pub copied_out: Bytes,
+    pub footprint: HostFootprint,
     /// For each allocation, whether a copy to the device reads it, and whether one to the
     /// host writes it.
     pub copied: [Vec<bool>; 2],
@@ -39,22 +34,14 @@ impl Traffic {
         let both_ways = copies.into_iter().enumerate().map(meet).collect();
         let launches = launches.into_iter().enumerate();
         let launches = launches.map(|(device, any)| any && !is_alone(device)).collect();
-        let host_footprint = program.host_footprint();
+        let footprint = program.host_footprint();
         let mut by_team = vec![false; program.allocations.len()];
-        let is_of_team = |call: &&Call| call.cpu_threads(host_footprint) == Some(Threads::All);
+        let is_of_team = |call: &&Call| call.cpu_threads(footprint.all) == Some(Threads::All);
         for call in program.body.iter().filter(is_of_team) {
             for one in program.accesses(call).filter(|one| one.kind == AccessKind::Writes) {
                 by_team[one.allocation().0] = true;
             }
         }
-        Self {
-            host_footprint,
-            by_team,
-            copied_both_ways: program.copied_footprint(&Direction::BOTH),
-            copied_out: program.copied_footprint(&[Direction::DeviceToHost]),
-            copied: program.copied(),
-            both_ways,
-            launches,
-        }
+        Self { footprint, by_team, copied: program.copied(), both_ways, launches }
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Whole<'d> {
 impl<'d> Whole<'d> {
     pub fn new(program: &'d Program) -> Self {
         let taken = program.body.iter().filter_map(changed).collect();
-        Self { program, footprint: program.host_footprint(), taken }
+        Self { program, footprint: program.host_footprint().all, taken }
     }
 
     /// A call of the body, ready to be made in every pass. Memory that each pass takes anew is

@@ -252,7 +252,7 @@ pub(super) fn make_once<'d, D: AnyDevice>(
     memories: &mut Memories<'d, D>,
 ) -> Executed {
     // Going through the whole program for every other call would take long.
-    let footprint = if call.is_compute() { program.host_footprint() } else { Bytes::ZERO };
+    let footprint = if call.is_compute() { program.host_footprint().all } else { Bytes::ZERO };
     let prepared = prepared((program, call), footprint, handles, memories)?;
     if let (Some(device), Some(stream)) = (memories.device, call.stream()) {
         device.nth(program.device_of(stream).0)?.make_current()?;

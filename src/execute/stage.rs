@@ -111,7 +111,7 @@ impl<'a, D: AnyDevice> Stage<'a, D> {
         let body = calls.map(|call| whole.ready(call, &handles, &mut memories));
         let body = body.collect::<Result<Vec<_>, _>>()?;
         let took = Took { handles: created, setup, body: (D::now() - start).into() };
-        let footprint = program.host_footprint();
+        let footprint = program.host_footprint().all;
         let is_shared = |call: &Call| call.cpu_threads(footprint) == Some(Threads::All);
         let mut stage = Self {
             executor,

@@ -66,7 +66,7 @@ impl Strategy {
     pub(super) fn name_of(self, program: &Program) -> String {
         let is_special = self.memory == HostMemory::WriteCombined || self.each_pass;
         let has_host_memory = program.host_bytes() > Bytes::ZERO;
-        if program.host_footprint() == Bytes::ZERO && !(is_special && has_host_memory) {
+        if program.host_footprint().all == Bytes::ZERO && !(is_special && has_host_memory) {
             self.without_memory()
         } else {
             self.to_string()

@@ -1,9 +1,8 @@
 //! How much memory a program takes, how much there is, and how much of the host's a pass goes
 //! through: caches hold it from one pass to the next, or do not.
 
-use super::accesses::{Access, AccessKind};
-use super::call::Call;
-use super::operands::Place;
+use super::accesses::AccessKind;
+use super::operands::{AllocationId, Place};
 use super::value::Program;
 use crate::machine::{Capacities, Direction};
 use crate::units::Bytes;
@@ -74,63 +73,120 @@ pub fn check_fits(program: &Program, there_is: Capacities, whose: Whose) -> Resu
     Ok(())
 }
 
+/// Bytes of host memory that a pass uses. Bytes that several calls use count once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostFootprint {
+    /// Of all calls: so much has to stay in the CPU's caches for the next pass to find it there.
+    pub all: Bytes,
+    /// Of copies between host and device.
+    pub copied_both_ways: Bytes,
+    /// Of copies to the host.
+    pub copied_out: Bytes,
+}
+
+/// Which of the figures of a [`HostFootprint`] a call counts in, as bits.
+const ALL: u8 = 1;
+const COPIED: u8 = 2;
+const COPIED_OUT: u8 = 4;
+
 impl Program {
-    /// Bytes of host memory that one pass uses: all of it has to stay in the CPU's caches for the
-    /// next pass to find it there.
-    pub fn host_footprint(&self) -> Bytes {
-        self.footprint_of(|_| true)
-    }
-
-    /// Bytes of host memory that copies in the given directions use in a pass.
-    pub fn copied_footprint(&self, directions: &[Direction]) -> Bytes {
-        self.footprint_of(|call| call.crossing().is_some_and(|one| directions.contains(&one.1)))
-    }
-
-    /// Bytes of host memory that some calls of the body use. Bytes that several of them use count
-    /// once.
-    fn footprint_of(&self, counts: impl Fn(&Call) -> bool) -> Bytes {
-        let mut used: Vec<Vec<[u64; 2]>> = vec![Vec::new(); self.allocations.len()];
-        // What a kernel of the program's own uses is not counted.
-        let is_own = |call: &Call| call.step().is_some_and(|step| step.own_step().is_some());
-        let calls = self.body.iter().filter(|call| counts(call) && !is_own(call));
-        let mut add = |access: Access| {
-            let slice = access.touched.slice;
-            let is_on_host = matches!(self.allocation(slice.allocation).place, Place::Host(_));
-            if !is_on_host || matches!(access.kind, AccessKind::Changes(_) | AccessKind::Scratch) {
-                return;
+    /// Bytes of host memory that one pass uses.
+    pub fn host_footprint(&self) -> HostFootprint {
+        let mut ranges = UsedRanges::new(self.allocations.len());
+        for call in &self.body {
+            // What a kernel of the program's own uses is not counted.
+            if call.step().is_some_and(|step| step.own_step().is_some()) {
+                continue;
             }
-            let (from, to) = (slice.offset.get(), slice.end().get());
-            let ranges = &mut used[slice.allocation.0];
-            // Most calls go on where the one before ended, or begin anew.
-            match ranges.last_mut() {
-                Some([first, last]) if *first <= from && from <= *last => *last = to.max(*last),
-                _ => ranges.push([from, to]),
-            }
-        };
-        calls.for_each(|call| self.accesses(call).for_each(&mut add));
-        Bytes::new(used.into_iter().map(covered).sum())
+            let counts = match call.crossing().map(|one| one.1) {
+                Some(Direction::DeviceToHost) => ALL | COPIED | COPIED_OUT,
+                Some(Direction::HostToDevice) => ALL | COPIED,
+                None => ALL,
+            };
+            self.accesses(call).for_each(|access| {
+                let slice = access.touched.slice;
+                let is_on_host = matches!(self.allocation(slice.allocation).place, Place::Host(_));
+                let is_used = !matches!(access.kind, AccessKind::Changes(_) | AccessKind::Scratch);
+                if is_on_host && is_used {
+                    ranges.add(slice.allocation, [slice.offset.get(), slice.end().get()], counts);
+                }
+            });
+        }
+        ranges.footprint()
     }
 }
 
-/// How many bytes lie in any of some ranges.
-fn covered(mut ranges: Vec<[u64; 2]>) -> u64 {
-    ranges.sort_unstable();
-    let (mut bytes, mut end) = (0, 0);
-    for [from, to] in ranges {
-        bytes += to.saturating_sub(from.max(end));
-        end = end.max(to);
+/// A range of an allocation, and the figures that its calls count in.
+type UsedRange = (AllocationId, [u64; 2], u8);
+
+/// The ranges that calls use.
+struct UsedRanges {
+    /// The latest range of each allocation: most calls go on where the one before ended, or begin
+    /// anew.
+    latest: Vec<Option<UsedRange>>,
+    earlier: Vec<UsedRange>,
+}
+
+impl UsedRanges {
+    fn new(allocations: usize) -> Self {
+        Self { latest: vec![None; allocations], earlier: Vec::new() }
+    }
+
+    fn add(&mut self, allocation: AllocationId, [from, to]: [u64; 2], counts: u8) {
+        match &mut self.latest[allocation.0] {
+            Some((_, [first, last], same))
+                if *same == counts && *first <= from && from <= *last =>
+            {
+                *last = to.max(*last);
+            }
+            latest => self.earlier.extend(latest.replace((allocation, [from, to], counts))),
+        }
+    }
+
+    fn footprint(self) -> HostFootprint {
+        let mut ranges = self.earlier;
+        ranges.extend(self.latest.into_iter().flatten());
+        ranges.sort_unstable();
+        let [all, copied_both_ways, copied_out] =
+            [ALL, COPIED, COPIED_OUT].map(|figure| Bytes::new(covered(&ranges, figure)));
+        HostFootprint { all, copied_both_ways, copied_out }
+    }
+}
+
+/// How many bytes lie in any of the ranges, in order, that count in a figure.
+fn covered(ranges: &[UsedRange], figure: u8) -> u64 {
+    let (mut bytes, mut end) = (0, (None, 0));
+    for &(allocation, [from, to], _) in ranges.iter().filter(|(.., counts)| counts & figure > 0) {
+        if end.0 != Some(allocation) {
+            end = (Some(allocation), 0);
+        }
+        bytes += to.saturating_sub(from.max(end.1));
+        end.1 = end.1.max(to);
     }
     bytes
 }
 
 #[cfg(test)]
 mod tests {
-    use super::covered;
+    use super::*;
+
+    /// How many bytes ranges of two allocations hold, all of them and those of copies.
+    fn held(ranges: &[(usize, [u64; 2], u8)]) -> [u64; 2] {
+        let mut used = UsedRanges::new(2);
+        for &(allocation, range, counts) in ranges {
+            used.add(AllocationId(allocation), range, counts);
+        }
+        let HostFootprint { all, copied_both_ways, .. } = used.footprint();
+        [all.get(), copied_both_ways.get()]
+    }
 
     #[test]
     fn bytes_in_several_ranges_count_once() {
-        assert_eq!(covered(vec![]), 0);
-        assert_eq!(covered(vec![[8, 12], [0, 4], [2, 6]]), 10);
-        assert_eq!(covered(vec![[0, 100], [10, 20], [50, 120]]), 120);
+        assert_eq!(held(&[]), [0, 0]);
+        let [kernel, copy] = [ALL, ALL | COPIED];
+        assert_eq!(held(&[(0, [8, 12], kernel), (0, [0, 4], copy), (0, [2, 6], copy)]), [10, 6]);
+        let within = [(0, [0, 100], copy), (0, [10, 20], kernel), (0, [50, 120], kernel)];
+        assert_eq!(held(&within), [120, 100]);
+        assert_eq!(held(&[(0, [0, 8], copy), (1, [4, 8], copy), (1, [0, 4], copy)]), [16, 16]);
     }
 }

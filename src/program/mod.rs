@@ -31,7 +31,7 @@ mod value;
 
 pub use accesses::{Access, AccessKind, User};
 pub use call::Call;
-pub use capacity::{DoesNotFit, Whose, check_fits};
+pub use capacity::{DoesNotFit, HostFootprint, Whose, check_fits};
 pub use dangling::MOST_STREAMS;
 pub use dependences::dependences;
 pub use graph::{Before, Behind, Graph, Upload, captured};

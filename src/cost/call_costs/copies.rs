@@ -83,7 +83,7 @@ impl CallCosts<'_> {
         let alone = self.profile.copy(direction, bytes)?;
         // Copies that never overlap the other direction do not need to know what that costs.
         let [delay, longer] = if self.traffic.both_ways[device.0] {
-            self.profile.beside_the_other((direction, bytes), self.traffic.copied_out)?
+            self.profile.beside_the_other((direction, bytes), self.traffic.footprint.copied_out)?
         } else {
             [0.0; 2]
         };
@@ -150,7 +150,7 @@ impl CallCosts<'_> {
             return times;
         }
         let footprint = self.footprint_in_caches(direction, ashore);
-        let all = self.traffic.copied_both_ways.max(ashore.length);
+        let all = self.traffic.footprint.copied_both_ways.max(ashore.length);
         let in_one = self.profile.staging(direction, all, footprint);
         let share = ashore.length.as_f64() / all.as_f64().max(1.0);
         // Where nothing is known of so large a copy, all of the time is that of bytes.
@@ -180,7 +180,7 @@ impl CallCosts<'_> {
         let [is_read, is_written] =
             self.traffic.copied.each_ref().map(|all| all[ashore.allocation.0]);
         let past_caches = [is_written, !is_read][direction as usize];
-        (!past_caches).then_some(self.traffic.copied_both_ways)
+        (!past_caches).then_some(self.traffic.footprint.copied_both_ways)
     }
 
     /// A copy inside a device: it holds no copy engine, and nothing that runs beside it slows it.
@@ -247,7 +247,7 @@ impl CallCosts<'_> {
     ) -> Known<CallCost> {
         let [from, to] = sides;
         let all = threads == Threads::All;
-        let footprint = self.traffic.host_footprint;
+        let footprint = self.traffic.footprint.all;
         let since = locality.around.map(|around| [0, 1].map(|side| around.reuse.0[side].1));
         let since = since.unwrap_or([footprint; 2]);
         let copy = self.profile.host_copy(all, from.length, since)?;
