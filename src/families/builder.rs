@@ -9,6 +9,7 @@ use crate::program::{
 };
 use crate::scenario::{Home, Task, Workload};
 use crate::units::Bytes;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Where a buffer's elements of one chunk are.
@@ -77,7 +78,7 @@ pub struct Builder<'w> {
     pub(super) homes: Vec<Option<AllocationId>>,
     /// For each buffer, its copy on each device if all chunks of a batch read it whole, or all
     /// batches share it; empty for any other buffer.
-    pub(super) shared: Vec<Vec<AllocationId>>,
+    pub(super) shared: BTreeMap<BufferId, Vec<AllocationId>>,
     /// The device whose context is current when the next call is issued.
     current: DeviceId,
 }
@@ -99,8 +100,7 @@ impl<'w> Builder<'w> {
         kernels: Vec<OwnKernel>,
     ) -> Self {
         let program = Program { kernels, ..Program::default() };
-        let shared = vec![Vec::new(); workload.buffers.len()];
-        let (homes, current) = (Vec::new(), DeviceId::FIRST);
+        let (homes, shared, current) = (Vec::new(), BTreeMap::new(), DeviceId::FIRST);
         Self { workload, strategy, program, homes, shared, current }
     }
 
@@ -225,7 +225,7 @@ impl<'w> Builder<'w> {
     ) -> Slot {
         let is_used = |id| matches!(place, Place::Host(_)) || !self.workload.is_only_on_cpu(id);
         let is_own = |id| {
-            wanted(id) && is_used(id) && !self.at_home(id, place) && self.shared[id.0].is_empty()
+            wanted(id) && is_used(id) && !self.at_home(id, place) && !self.shared.contains_key(&id)
         };
         let own: Vec<BufferId> = self.workload.buffer_ids().filter(|&id| is_own(id)).collect();
         self.storage_beside_homes(room, place, &own)
@@ -334,7 +334,7 @@ impl<'w> Builder<'w> {
     /// Where a device has its copy of a buffer that all chunks of its batch read whole, or that all
     /// batches share.
     pub(super) fn shared(&self, device: DeviceId, chunk: &Chunk, id: BufferId) -> Option<Location> {
-        let allocation = *self.shared[id.0].get(device.0)?;
+        let allocation = *self.shared.get(&id)?.get(device.0)?;
         Some(self.batch_of(allocation, chunk, id))
     }
 

@@ -45,7 +45,7 @@ impl Builder<'_> {
     /// it was before them.
     pub(super) fn copied_in(&self) -> Vec<BufferId> {
         let is_first_read = |&id: &BufferId| self.workload.is_input_of_gpu(id);
-        let chunked = |id: &BufferId| self.shared[id.0].is_empty();
+        let chunked = |id: &BufferId| !self.shared.contains_key(id);
         self.on_host().filter(is_first_read).filter(chunked).collect()
     }
 

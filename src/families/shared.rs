@@ -53,7 +53,7 @@ impl Shared {
                 for device in (0..dealing.devices).map(DeviceId) {
                     let place = Place::Device(device);
                     let memory = builder.allocate(buffer.name.clone(), place, bytes);
-                    builder.shared[id.0].push(memory);
+                    builder.shared.entry(id).or_default().push(memory);
                 }
             }
             let there = vec![There::default(); dealing.devices];

@@ -1,5 +1,6 @@
 //! The graph to schedule: every task on every chunk, and the data between them.
 
+use super::users::Users;
 use crate::families::{Chunk, Part, parts};
 use crate::kernels::Grid;
 use crate::program::BufferId;
@@ -104,6 +105,8 @@ struct Items<'a> {
     workload: &'a Workload,
     parts: &'a [Part],
     chunks: &'a [Chunk],
+    /// By buffer.
+    users: Vec<Users>,
     nodes: Vec<Node>,
     items: Vec<Item>,
     blocks: Vec<Bytes>,
@@ -117,22 +120,11 @@ struct Items<'a> {
 type At = (usize, usize);
 
 impl Items<'_> {
-    fn parts_with(&self, id: BufferId) -> impl Iterator<Item = usize> {
-        let uses =
-            move |part: &Part| part.tasks.iter().any(|&task| self.workload.task(task).uses(id));
-        (0..self.parts.len()).filter(move |&part| uses(&self.parts[part]))
-    }
-
-    /// The part that writes a buffer, if one does.
-    fn part_writing(&self, id: BufferId) -> Option<usize> {
-        let writer = self.workload.writer_of(id)?;
-        self.parts.iter().position(|part| part.tasks.contains(&writer))
-    }
-
     /// Whether chunks write each their own piece of a buffer that others read as one.
     fn is_joined(&self, id: BufferId) -> bool {
-        let is_cut = self.part_writing(id).is_some_and(|part| self.parts[part].pieces > 1);
-        is_cut && self.parts_with(id).count() > 1
+        let Users { parts, writer } = self.users[id.0];
+        let is_cut = writer.is_some_and(|part| self.parts[part].pieces > 1);
+        is_cut && parts > 1
     }
 
     /// What a chunk writes of a buffer.
@@ -158,7 +150,7 @@ impl Items<'_> {
         if !self.is_joined(id) {
             return vec![self.of_chunk(id, at)];
         }
-        if self.part_writing(id) == Some(part) {
+        if self.users[id.0].writer == Some(part) {
             return vec![self.written(id, at)];
         }
         let block = self.joined.get(&(id.0, self.chunks[chunk].batch));
@@ -175,7 +167,7 @@ impl Items<'_> {
         }
         let batch = self.chunks[chunk].batch;
         let is_whole = self.parts[part].pieces > 1 && self.workload.is_read_whole(id);
-        if is_whole || self.parts_with(id).count() > 1 {
+        if is_whole || self.users[id.0].parts > 1 {
             let all = 0..self.workload.buffer(id).elements;
             return self.item((id, chunk), (id.0, self.chunks.len() + batch as usize), all, None);
         }
@@ -275,6 +267,7 @@ impl<'w> TaskGraph<'w> {
             workload,
             parts: &parts,
             chunks: &chunks,
+            users: Users::of(workload, &parts),
             nodes: Vec::new(),
             items: Vec::new(),
             blocks: Vec::new(),
@@ -282,16 +275,15 @@ impl<'w> TaskGraph<'w> {
             joined: BTreeMap::new(),
         };
         // Writers come before readers, so that joined pieces are known when they are read.
-        for id in (0..workload.tasks.len()).map(TaskId) {
-            let mut first = 0;
-            for (part, Part { tasks, chunks, .. }) in parts.iter().enumerate() {
-                for chunk in first..first + chunks.len() {
-                    if tasks.contains(&id) {
-                        made.add(id, (part, chunk));
-                    }
-                }
-                first += chunks.len();
-            }
+        let mut places = vec![Vec::new(); workload.tasks.len()];
+        let mut first = 0;
+        for (part, Part { tasks, chunks, .. }) in parts.iter().enumerate() {
+            let at = (first..first + chunks.len()).map(|chunk| (part, chunk));
+            tasks.iter().for_each(|&TaskId(id)| places[id].extend(at.clone()));
+            first += chunks.len();
+        }
+        for (id, places) in places.into_iter().enumerate() {
+            places.into_iter().for_each(|at| made.add(TaskId(id), at));
         }
         let Items { nodes, items, blocks, .. } = made;
         let mut items_in = vec![Vec::new(); blocks.len()];

@@ -22,6 +22,7 @@ mod prices;
 mod random;
 mod relist;
 mod starts;
+mod users;
 
 pub(crate) use graph::TaskGraph;
 pub use plans::{Choice, Scheduled, schedule};
