@@ -123,7 +123,7 @@ fn explained(
         }
         Some(Err(_)) | None => Timed::No,
     };
-    Ok(explain(workload, plan, (calls, timed), width))
+    Ok(explain(workload, plan, (calls, timed), width) + &arguments.switches.said())
 }
 
 impl ExplainArguments {
@@ -132,7 +132,8 @@ impl ExplainArguments {
     fn needs_profile(&self) -> bool {
         let by_task = FamilyName::ByTask.to_string();
         let needs_prices = |name: &String| name.starts_with(&by_task);
-        self.times || self.profile.is_some() || self.plan.as_ref().is_none_or(needs_prices)
+        let is_told_how = self.profile.is_some() || !self.switches.without.is_empty();
+        self.times || is_told_how || self.plan.as_ref().is_none_or(needs_prices)
     }
 }
 

@@ -4,8 +4,8 @@ use super::outputs::check_outputs;
 use super::profiles::in_folder;
 use super::progress::Progress;
 use super::terminal::width;
-use super::{Failure, Outcome, filter, print};
-use crate::fit::{Filter, Like};
+use super::{Failure, Outcome, print};
+use crate::fit::Like;
 use crate::profile::Profile;
 use crate::report;
 use crate::samples::{CalibrationExtent, Samples, TABLE_TEMPLATE};
@@ -44,21 +44,17 @@ pub(super) struct FitArguments {
     #[arg(long, value_name = "FILE", required_unless_present = "template")]
     output: Option<PathBuf>,
     /// Print a commented table to fill in, and exit
-    #[arg(long, conflicts_with_all = ["samples", "output", "like", "without"])]
+    #[arg(long, conflicts_with_all = ["samples", "output", "like"])]
     template: bool,
     /// Profile, or its folder, from which to borrow costs that the samples lack: calls, hand-overs
     /// between engines, streams, graphs, allocation, pinning. Repeatable: each cost comes from the
     /// first profile that has it
     #[arg(long, value_name = "PROFILE")]
     like: Vec<PathBuf>,
-    /// Leave a filter of the fit out, such as drift; repeatable. docs/simulator.md describes each
-    /// filter under its name
-    #[arg(long, value_name = "FILTER", value_parser = filter)]
-    without: Vec<Filter>,
 }
 
 pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
-    let FitArguments { samples, output, like, without, .. } = arguments;
+    let FitArguments { samples, output, like, .. } = arguments;
     let (Some(path), Some(output)) = (samples, output) else {
         return print(TABLE_TEMPLATE);
     };
@@ -72,8 +68,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<Outcome, Failure> {
     let likes = likes.collect::<Result<Vec<Like>, Failure>>()?;
     let samples = Samples::load(path)?;
     let progress = Progress::over_stages(FITTING_STAGES);
-    let how = (likes.as_slice(), without.as_slice());
-    let profile = fit_and_assess(&samples, how, &mut |phase| show_fitting(&progress, phase));
+    let profile = fit_and_assess(&samples, &likes, &mut |phase| show_fitting(&progress, phase));
     drop(progress);
     let profile =
         profile.map_err(|error| Failure::input(miette::Report::msg(error.to_string())))?;

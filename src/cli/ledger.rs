@@ -20,19 +20,20 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
 /// Shown below the arguments.
-const RULES: &str = "docs/simulator.md describes each rule and each filter under its name.";
+const NAMES: &str = "docs/simulator.md describes each rule and each filter under its name.";
 
 #[derive(Debug, Args)]
-#[command(after_help = RULES)]
+#[command(after_help = NAMES)]
 pub(super) struct LedgerArguments {
     /// Profiles, or their folders, with runs of `hallway verify --random` [default: those in
     /// calibration/]
     profiles: Vec<PathBuf>,
-    /// This rule of the simulator; repeatable [default: every rule and every filter]
+    /// Score this rule of the simulator; repeatable. If rules or filters are named, only these are
+    /// scored [default: all]
     #[arg(long, value_name = "RULE", value_parser = rule)]
     rule: Vec<Rule>,
-    /// This filter of the fit; repeatable. The profile is fitted again without it, to the samples
-    /// next to it
+    /// Score this filter of the fit; repeatable. Profiles are fitted to the samples next to them,
+    /// with the filter and without it
     #[arg(long, value_name = "FILTER", value_parser = filter)]
     filter: Vec<Filter>,
     /// Seed for the simulated draws that the predicted ranges are computed from
@@ -67,14 +68,20 @@ pub(super) fn run(arguments: &LedgerArguments) -> Result<Outcome, Failure> {
     let profiles = machines.iter().map(|machine| machine.found.path.as_path());
     check_outputs(profiles, output)?;
     let is_whole = arguments.rule.is_empty() && arguments.filter.is_empty();
-    let (rules, filters) = match is_whole {
-        true => (Rule::ALL.to_vec(), Filter::ALL.to_vec()),
-        false => (arguments.rule.clone(), arguments.filter.clone()),
-    };
+    let asked_for = |rule: &Rule| is_whole || arguments.rule.contains(rule);
+    let rules: Vec<Rule> = Rule::ALL.into_iter().filter(asked_for).collect();
+    let asked_for = |filter: &Filter| is_whole || arguments.filter.contains(filter);
+    let filters: Vec<Filter> = Filter::ALL.into_iter().filter(asked_for).collect();
+    for machine in machines.iter().filter(|_| !filters.is_empty()) {
+        if let Some(why) = machine.cannot_be_refitted() {
+            eprintln!("skipped for filters: {}: {why}", machine.name);
+        }
+    }
     let draws = Draws::new(DRAWS, arguments.seed);
     let effort = machines.iter().flat_map(|machine| &machine.runs).map(|runs| runs.effort(draws));
     let effort: u64 = effort.sum();
-    let progress = Progress::over_stages(rules.len() + filters.len() + 1);
+    let progress =
+        Progress::over_stages(rules.len() + filters.len() + 1 + usize::from(!filters.is_empty()));
     let scores = |words: &str, of: &dyn Fn(&Recorded) -> Option<Profile>| -> Vec<Vec<Score>> {
         progress.begin(words, effort);
         machines.iter().map(|machine| machine.scores(of, draws, progress.tally())).collect()
@@ -84,11 +91,16 @@ pub(super) fn run(arguments: &LedgerArguments) -> Result<Outcome, Failure> {
         let without = scores(rule.name(), &|machine| Some(machine.found.profile.without(rule)));
         Worth::new(rule.name(), &with, &without)
     };
-    let of_filter = |&filter: &Filter| {
-        let without = scores(filter.name(), &|machine| machine.refitted(filter));
-        Worth::new(filter.name(), &with, &without)
-    };
     let rules = rules.iter().map(of_rule).collect();
+    // A profile may have been fitted by another version.
+    let refitted = match filters.is_empty() {
+        true => Vec::new(),
+        false => scores("with all filters", &|machine| machine.refitted(&[])),
+    };
+    let of_filter = |&filter: &Filter| {
+        let without = scores(filter.name(), &|machine| machine.refitted(&[filter]));
+        Worth::new(filter.name(), &refitted, &without)
+    };
     let filters = filters.iter().map(of_filter).collect();
     drop(progress);
     let ledger = Ledger { machines: named(&machines, &with), rules, filters };
@@ -131,10 +143,19 @@ impl Recorded {
         Ok(Self { name, found, samples, runs })
     }
 
-    /// The profile without a filter of the fit. `None` if the samples are not next to it, or have
-    /// no measurements.
-    fn refitted(&self, filter: Filter) -> Option<Profile> {
-        refitted(&self.found.profile, self.samples.as_ref()?, filter).ok()
+    /// Why the profile cannot be fitted anew, if it cannot.
+    fn cannot_be_refitted(&self) -> Option<&'static str> {
+        match self.samples {
+            None => Some("no samples next to the profile"),
+            _ if !self.found.profile.borrowed.is_empty() => Some("the profile borrows costs"),
+            Some(_) => None,
+        }
+    }
+
+    /// The profile, fitted anew without some filters.
+    fn refitted(&self, off: &[Filter]) -> Option<Profile> {
+        let samples = self.samples.as_ref().filter(|_| self.cannot_be_refitted().is_none());
+        refitted(&self.found.profile, samples?, off).ok()
     }
 
     /// The scores of all runs, predicted with a profile. There are none without one.

@@ -37,7 +37,7 @@ mod verify;
 use crate::files::without_controls;
 use crate::fit::Filter;
 use crate::machine::GpuModel;
-use crate::profile::Rule;
+use crate::profile::{Profile, Rule};
 use crate::report::library;
 use crate::scenario::SCHEMA;
 use crate::simulate::Draws;
@@ -150,13 +150,27 @@ impl Predicting {
     }
 }
 
-/// What every prediction can do without.
+/// Rules that a prediction leaves out.
 #[derive(Debug, Clone, Default, Args)]
 struct Switches {
     /// Leave a rule of the simulator out, such as semaphore-polling; repeatable. docs/simulator.md
     /// describes each rule under its name
     #[arg(long, value_name = "RULE", value_parser = rule)]
     without: Vec<Rule>,
+}
+
+impl Switches {
+    /// The machine without these rules.
+    fn applied(&self, profile: Profile) -> Profile {
+        self.without.iter().fold(profile, |profile, &rule| profile.without(rule))
+    }
+
+    /// A line that names the rules; empty if there are none.
+    fn said(&self) -> String {
+        let names: Vec<&str> = self.without.iter().map(|rule| rule.name()).collect();
+        let line = format!("\nRules left out: {}.\n", names.join(", "));
+        if names.is_empty() { String::new() } else { line }
+    }
 }
 
 /// Reads the name of a rule.

@@ -240,8 +240,7 @@ impl Predicting {
                     })?,
                     None => measured.clone(),
                 };
-                let rules = self.switches.without.iter();
-                let profile = rules.fold(profile, |profile, &rule| profile.without(rule));
+                let profile = self.switches.applied(profile);
                 let has_other_gpu = profile.machine.gpu != measured.machine.gpu;
                 Ok(LoadedProfile { profile, path, has_other_gpu })
             }

@@ -153,7 +153,7 @@ impl<'s> Estimator<'s> {
         let few = found.iter().map(|m| m.count).min()?;
         let most = found.iter().map(|m| m.count).max()?;
         let [mut short, mut long] = [few, most].map(|count| visits_of(found, count));
-        // For work that the host has a part in, every visit with a core to itself counts.
+        // For work that the host has a part in, every visit counts.
         let is_exact = middle != Middle::Host;
         if is_exact && self.applies(Filter::SlowVisits) {
             [short, long] = undisturbed(short, long);
@@ -278,7 +278,7 @@ struct Pooled {
     /// starting and ending a sample.
     start: Option<(u64, f64)>,
     middle: Middle,
-    /// Whether a large one's time is next to all due to the link's rate.
+    /// Whether the quantity's time is next to all due to the link's rate.
     is_of_rate: bool,
 }
 

@@ -4,13 +4,9 @@
 //! moment of the machine, too few samples.
 
 use crate::units::words;
-use serde::{Deserialize, Serialize};
 
 words! {
     /// A filter of the fit that can be switched off.
-    #[derive(Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "kebab-case")]
     pub enum Filter {
         /// Divides out how fast the host was at the moment of each measurement. Without it, each
         /// time counts as it was measured.

@@ -69,14 +69,21 @@ pub struct Like {
 /// # Errors
 /// If there are no samples.
 pub fn fit_like(samples: &Samples, likes: &[Like]) -> Result<Profile, FitError> {
-    fit_without(samples, likes, &[])
+    let profile = fit_machine(samples, likes, &[])?;
+    Ok(likes.iter().fold(profile, |profile, like| profile.like(&like.profile, &like.from)))
 }
 
-/// Like [`fit_like`], without some filters, to see what they are worth.
+/// Like [`fit`], without some filters, to see what they are worth. Kernels of the user's own and
+/// sizes of a library are fitted with all filters.
 ///
 /// # Errors
 /// If there are no samples.
-pub fn fit_without(samples: &Samples, likes: &[Like], off: &[Filter]) -> Result<Profile, FitError> {
+pub fn fit_without(samples: &Samples, off: &[Filter]) -> Result<Profile, FitError> {
+    fit_machine(samples, &[], off)
+}
+
+/// Calls of `likes` help to fit what lacks its own.
+fn fit_machine(samples: &Samples, likes: &[Like], off: &[Filter]) -> Result<Profile, FitError> {
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);
     }
@@ -91,9 +98,9 @@ pub fn fit_without(samples: &Samples, likes: &[Like], off: &[Filter]) -> Result<
     let profile = Profile { conditions, own_kernels, own_commands, ..profile };
     let mut profile = with_library_sizes(profile, samples);
     if !off.contains(&Filter::Fallen) {
-        profile.bring_down_held_up_times();
+        profile.bring_down_fallen_times();
     }
-    Ok(likes.iter().fold(profile, |profile, like| profile.like(&like.profile, &like.from)))
+    Ok(profile)
 }
 
 fn fit_to(estimator: &Estimator<'_>, machine: &Provenance, likes: &[Like]) -> Profile {

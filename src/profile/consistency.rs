@@ -104,7 +104,7 @@ impl Profile {
 
     /// Brings down the times that were held up while they were measured: no machine takes so much
     /// longer than for a larger size.
-    pub(crate) fn bring_down_held_up_times(&mut self) {
+    pub(crate) fn bring_down_fallen_times(&mut self) {
         let [twin, other] = ["twin", ""].map(|section| self.fallen(section));
         for price in self.prices_mut() {
             let (section, key) = (price.key.section(), price.key.dotted());

@@ -5,7 +5,7 @@ use super::trials::{TrialError, Trials};
 use crate::calibrate::{CalibrateError, Schedule, calibrate};
 use crate::compare::Drift;
 use crate::files;
-use crate::fit::{Filter, FitError, Like, fit_passes, fit_without, intervals, times_of};
+use crate::fit::{FitError, Like, fit_like, fit_passes, intervals, times_of};
 use crate::gpu::Device;
 use crate::host::Team;
 use crate::profile::{Accuracy, Profile, ProfileError};
@@ -116,7 +116,7 @@ impl<'a> Calibration<'a> {
         let file = files::begin(&growing, &beginning).map_err(unwritten)?;
         let mut recorder = recorder.onto(file);
         let samples = self.measure(&mut recorder, along)?;
-        let profile = fit_and_assess(&samples, (&[], &[]), &mut |phase| {
+        let profile = fit_and_assess(&samples, &[], &mut |phase| {
             // What is left takes seconds.
             let _ = along(phase);
         })?;
@@ -197,19 +197,18 @@ pub fn interrupted(growing: &Path, here: &Provenance) -> Result<Samples, Calibra
     Ok(samples)
 }
 
-/// Fits a profile to samples, with its intervals and its accuracy on trials. What the samples lack
-/// is borrowed from `likes`, and filters that are `off` are left out. `along` hears how far it has
-/// come.
+/// Fits a profile to samples, with its intervals and its accuracy on trials. `along` hears how far
+/// it has come.
 ///
 /// # Errors
 /// If there are no samples.
 pub fn fit_and_assess(
     samples: &Samples,
-    (likes, off): (&[Like], &[Filter]),
+    likes: &[Like],
     along: &mut dyn FnMut(Phase),
 ) -> Result<Profile, FitError> {
     along(Phase::Fitting);
-    let profile = fit_without(samples, likes, off)?;
+    let profile = fit_like(samples, likes)?;
     along(Phase::FittingPasses);
     let passes = fit_passes(samples);
     let total = samples.trials.len();

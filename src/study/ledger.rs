@@ -73,13 +73,12 @@ impl RecordedRuns {
     }
 }
 
-/// The profile of a machine as it would be without a filter of the fit. Its ranges are as wide as
-/// before.
+/// The profile of a machine, fitted anew to its samples without some filters of the fit. Its ranges
+/// are as wide as before.
 ///
 /// # Errors
 /// If there are no samples.
-pub fn refitted(profile: &Profile, samples: &Samples, filter: Filter) -> Result<Profile, FitError> {
+pub fn refitted(profile: &Profile, samples: &Samples, off: &[Filter]) -> Result<Profile, FitError> {
     let Profile { accuracy, model_error, intervals, .. } = profile.clone();
-    let refitted = fit_without(samples, &[], &[filter])?;
-    Ok(Profile { accuracy, model_error, intervals, ..refitted })
+    Ok(Profile { accuracy, model_error, intervals, ..fit_without(samples, off)? })
 }

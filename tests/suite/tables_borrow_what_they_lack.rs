@@ -24,7 +24,7 @@ pub(super) static LIKES: LazyLock<[Like; 2]> = LazyLock::new(|| {
 });
 
 pub(super) fn fitted(table: &str, likes: &[Like]) -> Profile {
-    fit_and_assess(&read(table).expect("right"), (likes, &[]), &mut |_| {}).expect("rows")
+    fit_and_assess(&read(table).expect("right"), likes, &mut |_| {}).expect("rows")
 }
 
 /// What a case's machine is from what the case states alone.

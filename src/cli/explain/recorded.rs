@@ -29,7 +29,7 @@ pub(super) fn explain(
     let whole = 0..trace.calls.len();
     let SpelledPart { calls, .. } = SpelledPart::usual(&trace, pass.as_ref());
     let account = trace.account(calls.clone());
-    let machine = Machine::of(&trace, found.as_ref(), arguments.profile.is_some());
+    let machine = Machine::of(&trace, found.as_ref(), arguments);
     let has_calls = trace.has_calls();
     let played = machine.as_ref().ok().filter(|_| has_calls).and_then(|machine| {
         let how = Spelling { each_kernel: true, ..machine.spelling() };
@@ -56,7 +56,8 @@ pub(super) fn explain(
         Ok(replay) => traced::replayed(&replay),
         Err(why) => format!("\nThe trace cannot be simulated: {why}.\n"),
     };
-    print(&(text + &folded(&replayed, width)))
+    text += &folded(&replayed, width);
+    print(&(text + &folded(&arguments.switches.said(), width)))
 }
 
 /// What pinned memory would gain, if pageable memory held something up.
@@ -119,16 +120,17 @@ impl<'f> Machine<'f> {
     fn of(
         trace: &Trace,
         found: Option<&'f LoadedProfile>,
-        is_named: bool,
+        arguments: &ExplainArguments,
     ) -> Result<Self, ReplayError> {
-        if let Some(found) = found.filter(|_| is_named) {
+        if let Some(found) = found.filter(|_| arguments.profile.is_some()) {
             return Ok(Self::Named(&found.profile));
         }
         let like = found.map(|found| Like {
             from: found.path.display().to_string(),
             profile: found.profile.clone(),
         });
-        Ok(Self::Own(Box::new(own_prices(trace, like.as_slice())?)))
+        let own = own_prices(trace, like.as_slice())?;
+        Ok(Self::Own(Box::new(arguments.switches.applied(own))))
     }
 
     fn profile(&self) -> &Profile {
