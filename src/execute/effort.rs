@@ -127,10 +127,10 @@ mod tests {
     fn longer_plans_have_several_turns_at_once() {
         let at_once = |micros| Effort::SHORT.at_once(Duration::from_micros(micros));
         assert_eq!([0, 20, 150, 151, 300].map(at_once), [1, 1, 1, 2, 2]);
-        // 24 turns can be taken three or four at a time, but neither five nor nine.
-        assert_eq!([301, 600, 601, 1_200, 1_201].map(at_once), [3, 4, 6, 8, 12]);
+        // 20 turns can be taken four or five at a time, but neither three nor eight.
+        assert_eq!([301, 600, 601, 1_200, 1_501].map(at_once), [4, 4, 5, 10, 20]);
         // However long a pass is, there are no more than all turns at once.
-        assert_eq!(at_once(1_000_000), 24);
+        assert_eq!(at_once(1_000_000), 20);
         assert_eq!(Effort::FULL.at_once(Duration::from_secs(9)), 1);
         let Effort { longest_warm_up, timed, fewest, most, .. } = Effort::SHORT.times(4);
         assert_eq!((longest_warm_up, timed), (Duration::from_millis(12), Duration::from_millis(2)));
