@@ -168,7 +168,8 @@ impl Switches {
     /// A line that names the rules; empty if there are none.
     fn said(&self) -> String {
         let names: Vec<&str> = self.without.iter().map(|rule| rule.name()).collect();
-        let line = format!("\nRules left out: {}.\n", names.join(", "));
+        let noun = if names.len() == 1 { "rule" } else { "rules" };
+        let line = format!("\nLeft out: {noun} {}.\n", names.join(", "));
         if names.is_empty() { String::new() } else { line }
     }
 }

@@ -80,6 +80,9 @@ fn predictions_can_leave_rules_out() {
     assert!(without.contains("Left out: rules doorbells, new-pages."), "{without}");
     let with = said(&[]);
     assert!(!with.contains("Left out"), "{with}");
+    let explain = ["explain", "scenarios/three-task-graph.toml", "--without", "doorbells"];
+    let explained = printed(&mut hallway(repository(), explain));
+    assert!(explained.ends_with("Left out: rule doorbells.\n"), "{explained}");
     let unknown = ran(repository(), ["evaluate", "a.toml", "--without", "no-such-rule"]);
     let told = String::from_utf8_lossy(&unknown.stderr).into_owned();
     assert_eq!(unknown.status.code(), Some(2));
