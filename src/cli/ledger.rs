@@ -68,10 +68,10 @@ pub(super) fn run(arguments: &LedgerArguments) -> Result<Outcome, Failure> {
     let profiles = machines.iter().map(|machine| machine.found.path.as_path());
     check_outputs(profiles, output)?;
     let is_whole = arguments.rule.is_empty() && arguments.filter.is_empty();
-    let asked_for = |rule: &Rule| is_whole || arguments.rule.contains(rule);
-    let rules: Vec<Rule> = Rule::ALL.into_iter().filter(asked_for).collect();
-    let asked_for = |filter: &Filter| is_whole || arguments.filter.contains(filter);
-    let filters: Vec<Filter> = Filter::ALL.into_iter().filter(asked_for).collect();
+    let is_rule_asked = |rule: &Rule| is_whole || arguments.rule.contains(rule);
+    let rules: Vec<Rule> = Rule::ALL.into_iter().filter(is_rule_asked).collect();
+    let is_filter_asked = |filter: &Filter| is_whole || arguments.filter.contains(filter);
+    let filters: Vec<Filter> = Filter::ALL.into_iter().filter(is_filter_asked).collect();
     for machine in machines.iter().filter(|_| !filters.is_empty()) {
         if let Some(why) = machine.cannot_be_refitted() {
             eprintln!("skipped for filters: {}: {why}", machine.name);

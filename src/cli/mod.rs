@@ -38,7 +38,7 @@ use crate::files::without_controls;
 use crate::fit::Filter;
 use crate::machine::GpuModel;
 use crate::profile::{Profile, Rule};
-use crate::report::library;
+use crate::report::{library, rules_left_out};
 use crate::scenario::SCHEMA;
 use crate::simulate::Draws;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -167,10 +167,8 @@ impl Switches {
 
     /// A line that names the rules; empty if there are none.
     fn said(&self) -> String {
-        let names: Vec<&str> = self.without.iter().map(|rule| rule.name()).collect();
-        let noun = if names.len() == 1 { "rule" } else { "rules" };
-        let line = format!("\nLeft out: {noun} {}.\n", names.join(", "));
-        if names.is_empty() { String::new() } else { line }
+        let rules = rules_left_out(&self.without);
+        rules.map_or(String::new(), |rules| format!("\nLeft out: {rules}.\n"))
     }
 }
 

@@ -82,7 +82,8 @@ pub fn fit_without(samples: &Samples, off: &[Filter]) -> Result<Profile, FitErro
     fit_machine(samples, &[], off)
 }
 
-/// Calls of `likes` help to fit what lacks its own.
+/// Fits what the samples themselves show. Calls of `likes` help to tell other times from the calls
+/// in them, where the samples lack calls of their own.
 fn fit_machine(samples: &Samples, likes: &[Like], off: &[Filter]) -> Result<Profile, FitError> {
     if samples.measurements.iter().all(|measurement| measurement.times.is_empty()) {
         return Err(FitError);

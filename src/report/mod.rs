@@ -48,7 +48,7 @@ pub use gate::{Baseline, Compared, Gate, Limits};
 pub use html::{Remedies, Review, Subject, review};
 pub use library::library;
 pub use machines::{Machine, Machines, OnMachine, SideBySide};
-pub use origin::Origin;
+pub use origin::{Origin, rules_left_out};
 pub use plot::{
     Pictured, bandwidth, chunks, gantt, plans, predicted_against_measured, sweep as drawn_sweep,
 };

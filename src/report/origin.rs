@@ -80,12 +80,16 @@ impl Origin {
 }
 
 impl Origin {
-    /// The rules of the simulator that were left out, in words; `None` if none was.
     pub(super) fn left_out(&self) -> Option<String> {
-        let rules: Vec<&str> = self.without.iter().map(|rule| rule.name()).collect();
-        let noun = if rules.len() == 1 { "rule" } else { "rules" };
-        (!rules.is_empty()).then(|| format!("{noun} {}", rules.join(", ")))
+        rules_left_out(&self.without)
     }
+}
+
+/// The rules of the simulator that were left out, in words; `None` if none was.
+pub fn rules_left_out(rules: &[Rule]) -> Option<String> {
+    let names: Vec<&str> = rules.iter().map(|rule| rule.name()).collect();
+    let noun = if names.len() == 1 { "rule" } else { "rules" };
+    (!names.is_empty()).then(|| format!("{noun} {}", names.join(", ")))
 }
 
 impl fmt::Display for Origin {

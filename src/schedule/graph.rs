@@ -1,6 +1,6 @@
 //! The graph to schedule: every task on every chunk, and the data between them.
 
-use super::users::Users;
+use super::parts_of_buffer::PartsOfBuffer;
 use crate::families::{Chunk, Part, parts};
 use crate::kernels::Grid;
 use crate::program::BufferId;
@@ -105,8 +105,8 @@ struct Items<'a> {
     workload: &'a Workload,
     parts: &'a [Part],
     chunks: &'a [Chunk],
-    /// By buffer.
-    users: Vec<Users>,
+    /// The parts that use each buffer.
+    users: Vec<PartsOfBuffer>,
     nodes: Vec<Node>,
     items: Vec<Item>,
     blocks: Vec<Bytes>,
@@ -122,9 +122,9 @@ type At = (usize, usize);
 impl Items<'_> {
     /// Whether chunks write each their own piece of a buffer that others read as one.
     fn is_joined(&self, id: BufferId) -> bool {
-        let Users { parts, writer } = self.users[id.0];
+        let PartsOfBuffer { count, writer } = self.users[id.0];
         let is_cut = writer.is_some_and(|part| self.parts[part].pieces > 1);
-        is_cut && parts > 1
+        is_cut && count > 1
     }
 
     /// What a chunk writes of a buffer.
@@ -167,7 +167,7 @@ impl Items<'_> {
         }
         let batch = self.chunks[chunk].batch;
         let is_whole = self.parts[part].pieces > 1 && self.workload.is_read_whole(id);
-        if is_whole || self.users[id.0].parts > 1 {
+        if is_whole || self.users[id.0].count > 1 {
             let all = 0..self.workload.buffer(id).elements;
             return self.item((id, chunk), (id.0, self.chunks.len() + batch as usize), all, None);
         }
@@ -267,7 +267,7 @@ impl<'w> TaskGraph<'w> {
             workload,
             parts: &parts,
             chunks: &chunks,
-            users: Users::of(workload, &parts),
+            users: PartsOfBuffer::of(workload, &parts),
             nodes: Vec::new(),
             items: Vec::new(),
             blocks: Vec::new(),

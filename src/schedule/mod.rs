@@ -17,12 +17,12 @@ mod issue;
 mod list;
 mod memory;
 mod moves;
+mod parts_of_buffer;
 mod plans;
 mod prices;
 mod random;
 mod relist;
 mod starts;
-mod users;
 
 pub(crate) use graph::TaskGraph;
 pub use plans::{Choice, Scheduled, schedule};
