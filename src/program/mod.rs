@@ -18,7 +18,6 @@ mod host_memory;
 mod kernels;
 mod lifetimes;
 mod missing_orders;
-mod moved;
 mod operands;
 mod order;
 mod problem;

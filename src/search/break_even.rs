@@ -1,6 +1,6 @@
 //! At which sizes the GPU wins: a sweep over the size.
 
-use super::candidates::strategies;
+use super::fastest::Fastest;
 use super::scaling::{largest, scaled};
 use super::sweep::{Compared, Contest, Sweep};
 use super::turns::{Lead, Scale, Wins, wins};
@@ -54,10 +54,10 @@ pub fn break_even_counted(
     done: &Tally,
 ) -> Option<BreakEven> {
     // The workload's own size is tried, too, so that the result agrees with its verdict: times may
-    // jump between two powers, for example where the CPU begins to use all threads.
-    let plans = strategies(workload, &profile.gpu_counts()).len() as u64;
-    let calls = workload.calls(1).saturating_mul(plans);
-    let step = (calls.saturating_mul(TRIED.count() as u64) / MOST_CALLS).clamp(1, WIDEST);
+    // jump between two powers, for example where the CPU begins to use all threads. How many calls
+    // its plans have shows how many those of other sizes have.
+    let own = Fastest::of(workload, profile, done);
+    let step = (own.calls.saturating_mul(TRIED.count() as u64) / MOST_CALLS).clamp(1, WIDEST);
     let powers = TRIED.step_by(step as usize).map(|power| 1 << power);
     let mut tried: Vec<u64> = powers.chain([largest(workload)]).collect();
     tried.sort_unstable();
@@ -73,6 +73,7 @@ pub fn break_even_counted(
         done,
     };
     let contest = Contest::new(&sweep);
+    contest.note(largest(workload) as f64, &own);
     let leads = contest.leads();
     let fit = leads.iter().take_while(|lead| **lead != Lead::NoPlan).count();
     let (values, leads) = (&sweep.values[..fit], &leads[..fit]);

@@ -94,13 +94,19 @@ fn times(plans: &[Plan], profile: &Profile, done: &Tally) -> Vec<Result<Span, Co
 /// The fastest plan of the CPU, and that of the GPU.
 pub(super) struct Fastest {
     sides: [Side; 2],
-    /// The strategies of plans that are not far from the fastest of their side.
+    /// The strategies of plans that are not far from the fastest of their side: the fastest of
+    /// them, where their calls are many.
     pub near: BTreeSet<Strategy>,
+    /// How many calls all plans have that were tried.
+    pub calls: u64,
 }
 
 /// A plan that takes more than this share longer than the fastest of its side is not the fastest
 /// at a size between this one and the next that is tried, either.
 const FAR: f64 = 0.5;
+
+/// About so many calls have the plans together that are tried between two sizes.
+const MOST_CALLS_NEAR: u64 = 50_000;
 
 /// The shortest time of a side with its plan, whether a plan's time is unknown, and whether one
 /// does not fit.
@@ -155,13 +161,13 @@ impl Fastest {
         for refusal in &found.refused {
             sides[usize::from(!refusal.strategy.is_on_cpu())].is_too_large |= refusal.is_too_large;
         }
-        let mut timed = Vec::new();
+        let (mut timed, mut calls) = (Vec::new(), 0);
         for (plan, time) in found.plans.into_iter().zip(times) {
             let is_known = knows_cpu || !(found.keeps_tasks_on_cpu || plan.uses_cpu());
-            let place = usize::from(!plan.is_on_cpu());
-            timed.extend(
-                plan.strategy.zip(time.as_ref().ok()).map(|(one, &time)| (one, place, time)),
-            );
+            let (place, of_plan) = (usize::from(!plan.is_on_cpu()), plan.program.body.len() as u64);
+            calls += of_plan;
+            let strategy = plan.strategy.zip(time.as_ref().ok());
+            timed.extend(strategy.map(|(one, &time)| (time, one, place, of_plan)));
             let side = &mut sides[place];
             match time {
                 Ok(_) if !is_known => side.is_unknown = true,
@@ -173,17 +179,31 @@ impl Fastest {
                 Err(CompileError::DoesNotFit(_)) => side.is_too_large = true,
             }
         }
-        let is_near = |&(_, place, time): &(Strategy, usize, Span)| {
+        let is_near = |&(time, _, place, _): &(Span, Strategy, usize, u64)| {
             let best = sides[place].best.as_ref();
             best.is_none_or(|(best, _)| time.nanos_f64() <= (1.0 + FAR) * best.nanos_f64())
         };
-        let near = timed.iter().filter(|one| is_near(one)).map(|one| one.0).collect();
-        Self { sides, near }
+        timed.retain(is_near);
+        timed.sort_unstable();
+        let (mut left, mut has_one) = (MOST_CALLS_NEAR, [false; 2]);
+        timed.retain(|&(_, _, place, calls)| {
+            let is_tried = calls <= left || !has_one[place];
+            has_one[place] = true;
+            left = left.saturating_sub(if is_tried { calls } else { 0 });
+            is_tried
+        });
+        let near = timed.into_iter().map(|(_, strategy, ..)| strategy).collect();
+        Self { sides, near, calls }
     }
 
     /// The shortest times, of the CPU and of the GPU.
     pub fn times(&self) -> [Option<Span>; 2] {
         self.sides.each_ref().map(|side| side.best.as_ref().map(|(time, _)| *time))
+    }
+
+    /// The strategies of the fastest plans, unless the scenario spells them out.
+    pub fn winners(&self) -> BTreeSet<Strategy> {
+        self.sides.iter().filter_map(|side| side.best.as_ref()?.1.strategy).collect()
     }
 
     /// The programs of the fastest plans, of the CPU and of the GPU.

@@ -134,14 +134,35 @@ pub(super) struct Contest<'a> {
     of: &'a Sweep<'a>,
     /// By the value's bits.
     known: Mutex<BTreeMap<u64, Option<Swept>>>,
-    leads: Mutex<BTreeMap<u64, Lead>>,
-    /// After a quick search at a value to try: the strategies that are not far from the best.
-    near: Mutex<BTreeMap<u64, Arc<BTreeSet<Strategy>>>>,
+    /// Where the fastest plans of both sides were found, by the value's bits.
+    looked_at: Mutex<BTreeMap<u64, Look>>,
+}
+
+/// What a look at one value found.
+struct Look {
+    lead: Lead,
+    /// The strategies that are not far from the best.
+    near: Arc<BTreeSet<Strategy>>,
+    /// The strategies of the fastest plans of both sides.
+    winners: BTreeSet<Strategy>,
 }
 
 impl<'a> Contest<'a> {
     pub fn new(of: &'a Sweep<'a>) -> Self {
-        Self { of, known: Mutex::default(), leads: Mutex::default(), near: Mutex::default() }
+        Self { of, known: Mutex::default(), looked_at: Mutex::default() }
+    }
+
+    /// Notes the fastest plans at a value.
+    pub fn note(&self, value: f64, found: &Fastest) {
+        let near = Arc::new(found.near.clone());
+        let look = Look { lead: found.lead(), near, winners: found.winners() };
+        let mut looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        looked_at.insert(value.to_bits(), look);
+    }
+
+    fn look<T>(&self, value: f64, read: impl Fn(&Look) -> T) -> Option<T> {
+        let looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        looked_at.get(&value.to_bits()).map(read)
     }
 
     fn at(&self, value: f64) -> Option<Swept> {
@@ -182,8 +203,7 @@ impl<'a> Contest<'a> {
         }
         let after = values.partition_point(|&other| other < value);
         if values.get(after) == Some(&value) && self.is_searched(after) {
-            let known = self.near.lock().unwrap_or_else(PoisonError::into_inner);
-            return known.get(&value.to_bits()).map(|near| near.iter().copied().collect());
+            return None;
         }
         let is_searched = |place: &usize| self.is_searched(*place);
         let below = (0..after).rev().find(is_searched);
@@ -217,11 +237,11 @@ impl<'a> Contest<'a> {
             let plans = found.iter().flat_map(|found| &found.ranking.plans);
             return Arc::new(plans.filter_map(|ranked| ranked.plan.strategy).collect());
         }
-        let known = || self.near.lock().unwrap_or_else(PoisonError::into_inner);
-        if !known().contains_key(&value.to_bits()) {
+        let near = || self.look(value, |look| Arc::clone(&look.near));
+        near().unwrap_or_else(|| {
             self.fastest(value);
-        }
-        known().get(&value.to_bits()).map(Arc::clone).unwrap_or_default()
+            near().unwrap_or_default()
+        })
     }
 
     /// The fastest plans of both sides, where these are compared: after a quick search, and between
@@ -229,35 +249,41 @@ impl<'a> Contest<'a> {
     fn fastest(&self, value: f64) -> Option<Fastest> {
         let Sweep { workload, profile, done, compared, scale, .. } = *self.of;
         let is_quick = compared == Compared::FastestRuns;
-        if let Some(near) = self.between(value) {
-            let workload = workload(value)?;
+        let near = self.between(value);
+        if near.is_none() && !is_quick {
+            return None;
+        }
+        let workload = workload(value)?;
+        let all = || Fastest::of(&workload, profile, done);
+        let found = near.map_or_else(all, |near| {
             let found = Fastest::of_strategies(&workload, (&near, is_quick), profile, done);
             // Plans that are slow elsewhere may be the only ones that fit.
             let is_sure = !scale.is_coarse || found.times().iter().all(Option::is_some);
-            return Some(if is_sure { found } else { Fastest::of(&workload, profile, done) });
-        }
-        let found = is_quick.then(|| Some(Fastest::of(&workload(value)?, profile, done)))??;
-        let mut known = self.near.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(value.to_bits(), Arc::new(found.near.clone()));
-        drop(known);
+            if is_sure { found } else { all() }
+        });
+        self.note(value, &found);
         Some(found)
+    }
+
+    /// The fastest plans of both sides once more. Where they are known, no others are tried.
+    fn fastest_again(&self, value: f64) -> Option<Fastest> {
+        let winners = self.look(value, |look| look.winners.clone());
+        let Some(winners) = winners else { return self.fastest(value) };
+        let Sweep { workload, profile, done, compared, .. } = *self.of;
+        let is_quick = compared == Compared::FastestRuns;
+        Some(Fastest::of_strategies(&workload(value)?, (&winners, is_quick), profile, done))
     }
 
     /// Who leads, by the predicted times.
     pub fn lead(&self, at: f64) -> Lead {
-        let known = || self.leads.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lead) = known().get(&at.to_bits()) {
-            return *lead;
-        }
-        let fastest = self.fastest(at).map(|fastest| fastest.lead());
-        let lead = fastest.or_else(|| Some(self.at(at)?.lead())).unwrap_or(Lead::Unknown);
-        known().insert(at.to_bits(), lead);
-        lead
+        let known = self.look(at, |look| look.lead);
+        let lead = known.or_else(|| Some(self.fastest(at)?.lead()));
+        lead.or_else(|| Some(self.at(at)?.lead())).unwrap_or(Lead::Unknown)
     }
 
     /// Between which leads the true one is, nine times out of ten. `None` if that is not known.
     fn range(&self, at: f64) -> Option<(f64, f64)> {
-        let Some(fastest) = self.fastest(at) else { return self.at(at)?.range() };
+        let Some(fastest) = self.fastest_again(at) else { return self.at(at)?.range() };
         let Sweep { profile, draws, done, compared, scale, .. } = *self.of;
         let programs = fastest.programs()?;
         let calls: usize = programs.iter().map(|program| program.body.len()).sum();

@@ -26,6 +26,22 @@ enum Layout {
 const LAYOUTS: [Layout; 5] =
     [Layout::OneTask, Layout::Chain, Layout::ForkJoin, Layout::Iterations, Layout::Batches];
 
+/// The kernels of single tasks. A kernel that the library gains later is not among them: a seed is
+/// to give the plans of which runs were recorded.
+const ALONE: [Kernel; 11] = [
+    Kernel::Scale,
+    Kernel::Saxpy,
+    Kernel::Polynomial,
+    Kernel::Sum,
+    Kernel::Stencil,
+    Kernel::BlackScholes,
+    Kernel::Convolution,
+    Kernel::Histogram,
+    Kernel::Transpose,
+    Kernel::Matmul,
+    Kernel::Fft,
+];
+
 /// Kernels that read one array and write another of the same length.
 const ONE_TO_ONE: [Kernel; 3] = [Kernel::Scale, Kernel::Polynomial, Kernel::Stencil];
 
@@ -93,7 +109,7 @@ pub(super) fn scenario(number: usize, name: &str, random: &mut ChaCha8Rng) -> St
     // Every layout with a first task of any kind meets each kernel in turn.
     let turn = number / LAYOUTS.len();
     let kernel = match layout {
-        Layout::OneTask | Layout::Batches => Kernel::ALL[turn % Kernel::ALL.len()],
+        Layout::OneTask | Layout::Batches => ALONE[turn % ALONE.len()],
         Layout::Iterations => TAME[turn % TAME.len()],
         Layout::Chain | Layout::ForkJoin => ONE_TO_ONE[turn % ONE_TO_ONE.len()],
     };

@@ -89,7 +89,7 @@ fn only_what_needs_a_gpu_is_not_run() {
 
 /// Where a command runs hallway, what follows its name.
 fn hallway_in(command: &str) -> Option<&str> {
-    let names = ["hallway ", "cargo run --release -- "];
+    let names = ["hallway ", "cargo run -- "];
     let find = |name: &str| match command.find(name) {
         Some(at) if at == 0 || command[..at].ends_with(' ') => Some(&command[at + name.len()..]),
         _ => None,

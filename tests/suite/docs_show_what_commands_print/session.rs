@@ -99,7 +99,7 @@ pub fn regenerated(page: &Page) -> Regenerated {
 
 /// The commands as a test runs them: with the binary that was built with it.
 fn script(commands: &str) -> String {
-    commands.replace("cargo run --release --", "hallway")
+    commands.replace("cargo run --", "hallway")
 }
 
 /// The lines that contain one of the phrases, or all; `gap` stands for those left out between
