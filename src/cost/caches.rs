@@ -14,7 +14,7 @@
 //! device's caches can hold everything that the program uses between two uses of the piece.
 
 use super::uses::Uses;
-use crate::profile::{DeviceLocality, HostLocality, MemoryWork, Reuse};
+use crate::profile::{DeviceLocality, HostLocality, MOST_OPERANDS, MemoryWork};
 use crate::program::{AllocationId, Call, LibraryStep, Slice, Step, Threads};
 use crate::units::Bytes;
 
@@ -110,24 +110,24 @@ impl DeviceCaches {
         self.uses.note(&in_lines(slice), by);
     }
 
-    /// How much was used since what is read was last used. `operands`: all that the reader uses.
-    pub fn reuse(&self, reads: &[Slice], operands: &[Slice]) -> Reuse {
-        let in_lines = |all: &[Slice]| all.iter().map(in_lines).collect::<Vec<_>>();
-        let (reads, operands) = (in_lines(reads), in_lines(operands));
-        self.uses.reuse(&reads, &operands, self.whole)
-    }
-
     /// Where a kernel finds its data.
     pub fn find(&mut self, step: &LibraryStep) -> DeviceLocality {
-        let operands = step.operands();
-        // The output is left out, because no load waits for memory that is only written.
-        let mut reuse = self.reuse(&step.inputs, &operands);
-        let own: Bytes = operands.iter().map(|slice| in_lines(slice).length).sum();
+        let mut operands = step.operands();
+        operands.iter_mut().for_each(|slice| *slice = in_lines(slice));
+        // The output is left out, because no load waits for memory that is only written. Programs
+        // have many kernels, so their inputs are put into lines without asking for memory.
+        let mut inputs = [step.output; MOST_OPERANDS];
+        for (in_place, slice) in inputs.iter_mut().zip(&step.inputs) {
+            *in_place = in_lines(slice);
+        }
+        let inputs = &inputs[..step.inputs.len()];
+        let mut reuse = self.uses.reuse(inputs, &operands, self.whole);
+        let own: Bytes = operands.iter().map(|slice| slice.length).sum();
         let mut is_just_copied = false;
-        for (slice, (_, since)) in step.inputs.iter().map(in_lines).zip(&mut reuse.0) {
+        for (slice, (_, since)) in inputs.iter().zip(&mut reuse.0) {
             // A copied slice is far away only for the first kernel that reads it.
-            if self.uses.is_by(&slice, |by| by == Bringer::Copy) {
-                self.uses.forget(&slice);
+            if self.uses.is_by(slice, |by| by == Bringer::Copy) {
+                self.uses.forget(slice);
                 is_just_copied = true;
                 // Other copies may be issued in between, but they run after this one.
                 *since = own.min(*since);

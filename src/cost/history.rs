@@ -121,7 +121,7 @@ impl<'p> MemoryHistory<'p> {
             }
             (User::Engine(_, Direction::DeviceToHost), AccessKind::Writes) => {
                 self.pages.note(access, Some(MemoryWork::FirstCopy), found);
-                self.forget_on_cpu(slice);
+                self.forget_on_cpu(slice, place);
             }
             (User::Kernel(stream), _) => {
                 let DeviceId(device) = self.program.device_of(stream);
@@ -129,7 +129,7 @@ impl<'p> MemoryHistory<'p> {
                     self.devices[device].note(slice, Bringer::Device);
                 }
                 if is_written {
-                    self.forget_on_cpu(slice);
+                    self.forget_on_cpu(slice, place);
                 }
                 self.move_pages(slice, place, Residence::Device, found);
             }
@@ -137,7 +137,7 @@ impl<'p> MemoryHistory<'p> {
                 self.arrive(access, place);
             }
             (User::System, AccessKind::Changes(change)) if change.is_new() => {
-                self.forget_on_cpu(slice);
+                self.forget_on_cpu(slice, place);
                 if place == Place::Host(HostMemory::Pageable) {
                     self.pages.renew(slice);
                 }
@@ -156,10 +156,13 @@ impl<'p> MemoryHistory<'p> {
         self.devices[device].note(&access.touched.slice, bringer);
     }
 
-    /// No core has memory in its caches that is new, or that a device wrote.
-    fn forget_on_cpu(&mut self, slice: &Slice) {
-        self.cpu.forget(slice);
-        self.written.forget(slice);
+    /// No core has memory in its caches that is new, or that a device wrote; and never that of a
+    /// device.
+    fn forget_on_cpu(&mut self, slice: &Slice, place: Place) {
+        if matches!(place, Place::Host(_)) {
+            self.cpu.forget(slice);
+            self.written.forget(slice);
+        }
     }
 
     /// Managed memory is used on a side: the pages that are on the other one move.

@@ -1,6 +1,6 @@
 //! What was used since a range of memory was last used, byte by byte.
 
-use crate::profile::Reuse;
+use crate::profile::{MOST_OPERANDS, Reuse};
 use crate::program::Slice;
 use crate::units::Bytes;
 use std::ops::Range;
@@ -108,7 +108,8 @@ impl<B: Copy> Uses<B> {
         now: &'a [Slice],
     ) -> impl Iterator<Item = Option<Bytes>> + 'a {
         let last = |slice: &Slice| self.last(slice).map(|used| used.at);
-        let latest: Vec<Option<usize>> = now.iter().map(last).collect();
+        let mut latest = [None; MOST_OPERANDS];
+        latest.iter_mut().zip(now).for_each(|(latest, slice)| *latest = last(slice));
         slices.iter().map(move |slice| {
             let known = now.iter().position(|one| one == slice).map(|at| latest[at]);
             let then = known.unwrap_or_else(|| last(slice))?;
