@@ -20,6 +20,7 @@ use crate::search::{
 use crate::study::{Shard, TRIAL_KERNELS};
 use crate::what_if::{Variation, Varied, turning_factor, vary};
 use clap::{Args, ValueHint};
+use rayon::join;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -203,12 +204,22 @@ pub(super) fn evaluated(
     check_runs_count(workload, &ranking, runs)?;
     let Predictor { found, draws, progress } = predictor;
     let profile = &found.profile;
-    let sizes = break_even_counted(workload, profile, draws, progress.tally());
+    let done = progress.tally();
+    let ((sizes, deciding), (bound, shortages)) = join(
+        || {
+            let sizes = || break_even_counted(workload, profile, draws, done);
+            join(sizes, || deciding_times(&ranking, profile))
+        },
+        || {
+            let bound = || task_bound(workload, profile);
+            join(bound, || shortages(workload, &ranking, profile))
+        },
+    );
     let mut assessment = Assessment::new(workload, runs, &ranking, sizes)
         .simplest(&ranking, questions.within)
-        .bounded(task_bound(workload, profile))
-        .short_of(&shortages(workload, &ranking, profile))
-        .deciding(&deciding_times(&ranking, profile));
+        .bounded(bound)
+        .short_of(&shortages)
+        .deciding(&deciding);
     if profile.accuracy.is_some() {
         let kernels = workload.tasks.iter().filter_map(|task| Some(task.kernel.library()?.0));
         let kernels: BTreeSet<Kernel> = kernels.collect();

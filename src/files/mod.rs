@@ -27,7 +27,30 @@ use std::path::{Path, PathBuf};
 
 /// Sixteen hexadecimal digits that stand for some bytes: the beginning of their SHA-256.
 pub fn digest(bytes: &[u8]) -> String {
-    hmac_sha256::Hash::hash(bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut digest = Digest::default();
+    digest.0.update(bytes);
+    digest.finish()
+}
+
+/// A [`digest`] of bytes that are written to it.
+#[derive(Default)]
+pub struct Digest(hmac_sha256::Hash);
+
+impl Digest {
+    pub fn finish(self) -> String {
+        self.0.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl io::Write for Digest {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The name under which a file grows: `samples.partial.jsonl` for `samples.jsonl`.

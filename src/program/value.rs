@@ -9,6 +9,7 @@ use crate::kernels::OwnKernel;
 use crate::machine::{DeviceId, HostMemory, StreamId};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+use std::io::{BufWriter, Write};
 
 /// A complete program: set-up once, body as often as wanted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -203,7 +204,12 @@ impl Program {
             body,
             threads,
         };
-        let bytes = serde_json::to_vec(&digested).expect("a program is plain data");
-        files::digest(&bytes)
+        // Programs may be of many megabytes of text, which need not be there at once.
+        let mut digest = files::Digest::default();
+        let mut text = BufWriter::new(&mut digest);
+        serde_json::to_writer(&mut text, &digested).expect("a program is plain data");
+        text.flush().expect("a digest takes all");
+        drop(text);
+        digest.finish()
     }
 }

@@ -4,7 +4,7 @@ use super::candidates::{Candidates, Plan, strategies, untried};
 use super::ranking::{Ranking, rank_counted};
 use super::refine::candidates_for;
 use super::scaling::scaled;
-use super::scheduled::{How, add_schedules};
+use super::scheduled::{How, add_schedules, schedules};
 use super::turns::{Lead, lead_of};
 use crate::cost::CompileError;
 use crate::families::{Strategy, draft};
@@ -126,7 +126,7 @@ impl Fastest {
             let tried = strategies(workload, &gpus);
             found.refused = untried(workload, &tried, &gpus);
             found.add(workload, tried, draft);
-            add_schedules(&mut found, workload, profile, How::Quickly);
+            add_schedules(&mut found, schedules(workload, profile, How::Quickly));
         }
         Self::among(found, profile, done)
     }
@@ -149,7 +149,7 @@ impl Fastest {
                 true => How::Quickly,
                 false => How::CutInto(chunks.into_iter().collect()),
             };
-            add_schedules(&mut found, workload, profile, how);
+            add_schedules(&mut found, schedules(workload, profile, how));
         }
         Self::among(found, profile, done)
     }

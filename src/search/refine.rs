@@ -8,7 +8,7 @@
 
 use super::candidates::{Candidates, Plan, candidates_over};
 use super::halving::halved;
-use super::scheduled::{How, add_schedules};
+use super::scheduled::{How, add_schedules, schedules};
 use crate::families::{Family, Hybrid, Strategy, build, draft};
 use crate::profile::Profile;
 use crate::program::Program;
@@ -218,9 +218,14 @@ fn cpu_is_first(program: &Program, profile: &Profile) -> Option<bool> {
 /// The plans for a machine: those of [`candidates_over`], shares of the CPU that fit it, better
 /// ones near the best, and tasks scheduled by its prices.
 pub fn candidates_for(workload: &Workload, profile: &Profile) -> Candidates {
-    let mut found = candidates_over(workload, &profile.gpu_counts());
-    add_shares(&mut found, workload, profile);
-    refine(workload, profile, &mut found);
-    add_schedules(&mut found, workload, profile, How::Thoroughly);
+    let of_families = || {
+        let mut found = candidates_over(workload, &profile.gpu_counts());
+        add_shares(&mut found, workload, profile);
+        refine(workload, profile, &mut found);
+        found
+    };
+    let by_task = || schedules(workload, profile, How::Thoroughly);
+    let (mut found, scheduled) = rayon::join(of_families, by_task);
+    add_schedules(&mut found, scheduled);
     found
 }

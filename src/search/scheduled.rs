@@ -3,7 +3,7 @@
 use super::candidates::{Candidates, Plan, chunk_counts, typical_of};
 use crate::profile::Profile;
 use crate::scenario::{FamilyName, Workload};
-use crate::schedule::{Choice, schedule};
+use crate::schedule::{Choice, Scheduled, schedule};
 
 /// About how many calls are simulated to schedule tasks for one plan.
 const BUDGET: u64 = 100_000;
@@ -62,24 +62,23 @@ fn counts(workload: &Workload) -> Vec<u64> {
     chunks
 }
 
-/// Adds plans by task, if the scenario asks for them.
-pub(super) fn add_schedules(
-    found: &mut Candidates,
-    workload: &Workload,
-    profile: &Profile,
-    how: How,
-) {
+/// The plans by task, if the scenario asks for them.
+pub(super) fn schedules(workload: &Workload, profile: &Profile, how: How) -> Scheduled {
     let asked = &workload.plans.families;
     let nodes = (workload.tasks.len() as u64).saturating_mul(workload.batches);
     let is_due = asked.contains(&FamilyName::ByTask) || (asked.is_empty() && nodes <= MOST_NODES);
     if workload.tasks.is_empty() || !is_due {
-        return;
+        return Scheduled::default();
     }
     let (chunks, budget) = how.chunks_and_budget(workload);
     let gpus = std::iter::once(1).chain(profile.gpu_counts()).collect();
     let with_cpu = shares_with_cpu(workload);
     let choice = Choice { chunks, gpus, with_cpu, budget };
-    let scheduled = schedule(workload, profile, &choice);
+    schedule(workload, profile, &choice)
+}
+
+/// Adds plans by task to others.
+pub(super) fn add_schedules(found: &mut Candidates, scheduled: Scheduled) {
     found.refused.extend(scheduled.refused);
     for (strategy, program) in scheduled.plans {
         // Kinds of host memory are searched one by one. Where none is used, their plans share a
