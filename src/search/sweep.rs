@@ -195,7 +195,7 @@ impl<'a> Contest<'a> {
 
     /// The strategies that may win at the values to try on both sides of this one, if it is none
     /// of those and passes are compared. Between the two, they are near the best. On a coarse
-    /// scale, this also goes for every second value to try.
+    /// scale, this also goes for all values to try but the first, the last and the workload's own.
     fn between(&self, value: f64) -> Option<BTreeSet<Strategy>> {
         let values = &self.of.values;
         if self.of.compared == Compared::Programs {
@@ -216,7 +216,7 @@ impl<'a> Contest<'a> {
     fn is_searched(&self, place: usize) -> bool {
         let Sweep { values, here, scale, .. } = self.of;
         let is_here = Some(values[place]) == *here;
-        !scale.is_coarse || place.is_multiple_of(2) || place + 1 == values.len() || is_here
+        !scale.is_coarse || place == 0 || place + 1 == values.len() || is_here
     }
 
     /// Who leads at each of the values to try.
