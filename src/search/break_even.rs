@@ -31,9 +31,9 @@ pub struct BreakEven {
 /// Sizes of the largest buffer that are tried, as powers of two.
 const TRIED: RangeInclusive<u32> = 8..=28;
 
-/// About how many calls the plans of all sizes may have together: where they would have more, fewer
-/// powers are tried, all plans only at both ends and at the workload's own size, and turns are found
-/// less exactly.
+/// About how many calls the plans of all sizes may have together. Where they would have more, fewer
+/// powers are tried, all plans are tried only at both ends and at the workload's own size, and
+/// turns are found less exactly.
 const MOST_CALLS: u64 = 1_000_000;
 /// At most so many powers lie from one that is tried to the next.
 const WIDEST: u64 = 5;
