@@ -114,8 +114,8 @@ impl DeviceCaches {
     pub fn find(&mut self, step: &LibraryStep) -> DeviceLocality {
         let mut operands = step.operands();
         operands.iter_mut().for_each(|slice| *slice = in_lines(slice));
-        // The output is left out, because no load waits for memory that is only written. Programs
-        // have many kernels, so their inputs are put into lines without asking for memory.
+        // The output is left out, because no load waits for memory that is only written. This runs
+        // for each launch of a program, so the inputs do not get a list of their own.
         let mut inputs = [step.output; MOST_OPERANDS];
         for (in_place, slice) in inputs.iter_mut().zip(&step.inputs) {
             *in_place = in_lines(slice);

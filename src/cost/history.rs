@@ -156,8 +156,8 @@ impl<'p> MemoryHistory<'p> {
         self.devices[device].note(&access.touched.slice, bringer);
     }
 
-    /// No core has memory in its caches that is new, or that a device wrote; and never that of a
-    /// device.
+    /// Once a device has written host memory, or the system has given out new pages for it, no core
+    /// has it in its caches. A device's own memory is never there.
     fn forget_on_cpu(&mut self, slice: &Slice, place: Place) {
         if matches!(place, Place::Host(_)) {
             self.cpu.forget(slice);

@@ -37,6 +37,7 @@ pub fn digest(bytes: &[u8]) -> String {
 pub struct Digest(hmac_sha256::Hash);
 
 impl Digest {
+    /// The digest of everything that was written.
     pub fn finish(self) -> String {
         self.0.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }

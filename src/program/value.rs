@@ -204,7 +204,7 @@ impl Program {
             body,
             threads,
         };
-        // Programs may be of many megabytes of text, which need not be there at once.
+        // The text of a large program takes many megabytes, which need not be in memory at once.
         let mut digest = files::Digest::default();
         let mut text = BufWriter::new(&mut digest);
         serde_json::to_writer(&mut text, &digested).expect("a program is plain data");

@@ -105,8 +105,18 @@ pub(super) struct Fastest {
 /// at a size between this one and the next that is tried, either.
 const FAR: f64 = 0.5;
 
-/// About so many calls have the plans together that are tried between two sizes.
+/// The plans that are tried between two sizes have about this many calls in total.
 const MOST_CALLS_NEAR: u64 = 50_000;
+
+/// A plan that was tried. Fields are compared in their order: the fastest comes first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Timed {
+    time: Span,
+    strategy: Strategy,
+    /// Its place among the sides.
+    side: usize,
+    calls: u64,
+}
 
 /// The shortest time of a side with its plan, whether a plan's time is unknown, and whether one
 /// does not fit.
@@ -164,10 +174,12 @@ impl Fastest {
         let (mut timed, mut calls) = (Vec::new(), 0);
         for (plan, time) in found.plans.into_iter().zip(times) {
             let is_known = knows_cpu || !(found.keeps_tasks_on_cpu || plan.uses_cpu());
-            let (place, of_plan) = (usize::from(!plan.is_on_cpu()), plan.program.body.len() as u64);
-            calls += of_plan;
-            let strategy = plan.strategy.zip(time.as_ref().ok());
-            timed.extend(strategy.map(|(one, &time)| (time, one, place, of_plan)));
+            let (place, own_calls) =
+                (usize::from(!plan.is_on_cpu()), plan.program.body.len() as u64);
+            calls += own_calls;
+            if let (Some(strategy), Ok(time)) = (plan.strategy, &time) {
+                timed.push(Timed { time: *time, strategy, side: place, calls: own_calls });
+            }
             let side = &mut sides[place];
             match time {
                 Ok(_) if !is_known => side.is_unknown = true,
@@ -179,21 +191,8 @@ impl Fastest {
                 Err(CompileError::DoesNotFit(_)) => side.is_too_large = true,
             }
         }
-        let is_near = |&(time, _, place, _): &(Span, Strategy, usize, u64)| {
-            let best = sides[place].best.as_ref();
-            best.is_none_or(|(best, _)| time.nanos_f64() <= (1.0 + FAR) * best.nanos_f64())
-        };
-        timed.retain(is_near);
-        timed.sort_unstable();
-        let (mut left, mut has_one) = (MOST_CALLS_NEAR, [false; 2]);
-        timed.retain(|&(_, _, place, calls)| {
-            let is_tried = calls <= left || !has_one[place];
-            has_one[place] = true;
-            left = left.saturating_sub(if is_tried { calls } else { 0 });
-            is_tried
-        });
-        let near = timed.into_iter().map(|(_, strategy, ..)| strategy).collect();
-        Self { sides, near, calls }
+        let best = sides.each_ref().map(|side| side.best.as_ref().map(|(time, _)| *time));
+        Self { near: near(timed, best), sides, calls }
     }
 
     /// The shortest times, of the CPU and of the GPU.
@@ -223,4 +222,24 @@ impl Fastest {
             _ => Lead::Unknown,
         }
     }
+}
+
+/// The strategies of the plans that are not far from the best time of their side: of each side the
+/// fastest, and others while they do not have too many calls together.
+fn near(mut timed: Vec<Timed>, best: [Option<Span>; 2]) -> BTreeSet<Strategy> {
+    timed.retain(|one| {
+        let best = best[one.side];
+        best.is_none_or(|best| one.time.nanos_f64() <= (1.0 + FAR) * best.nanos_f64())
+    });
+    timed.sort_unstable();
+    let (mut calls_left, mut has_one) = (MOST_CALLS_NEAR, [false; 2]);
+    timed.retain(|one| {
+        let is_tried = one.calls <= calls_left || !has_one[one.side];
+        has_one[one.side] = true;
+        if is_tried {
+            calls_left = calls_left.saturating_sub(one.calls);
+        }
+        is_tried
+    });
+    timed.into_iter().map(|one| one.strategy).collect()
 }
