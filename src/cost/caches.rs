@@ -14,7 +14,7 @@
 //! device's caches can hold everything that the program uses between two uses of the piece.
 
 use super::uses::Uses;
-use crate::profile::{DeviceLocality, HostLocality, MOST_OPERANDS, MemoryWork};
+use crate::profile::{DeviceLocality, HostLocality, MOST_OPERANDS, MemoryWork, Reuse};
 use crate::program::{AllocationId, Call, LibraryStep, Slice, Step, Threads};
 use crate::units::Bytes;
 
@@ -110,24 +110,23 @@ impl DeviceCaches {
         self.uses.note(&in_lines(slice), by);
     }
 
+    /// How much was used since what is read was last used. `operands`: all that the reader uses.
+    pub fn reuse(&self, reads: &[Slice], operands: &[Slice]) -> Reuse {
+        let (read_lines, lines) = (all_in_lines(reads), all_in_lines(operands));
+        self.uses.reuse(&read_lines[..reads.len()], &lines[..operands.len()], self.whole)
+    }
+
     /// Where a kernel finds its data.
     pub fn find(&mut self, step: &LibraryStep) -> DeviceLocality {
-        let mut operands = step.operands();
-        operands.iter_mut().for_each(|slice| *slice = in_lines(slice));
-        // The output is left out, because no load waits for memory that is only written. This runs
-        // for each launch of a program, so the inputs do not get a list of their own.
-        let mut inputs = [step.output; MOST_OPERANDS];
-        for (in_place, slice) in inputs.iter_mut().zip(&step.inputs) {
-            *in_place = in_lines(slice);
-        }
-        let inputs = &inputs[..step.inputs.len()];
-        let mut reuse = self.uses.reuse(inputs, &operands, self.whole);
-        let own: Bytes = operands.iter().map(|slice| slice.length).sum();
+        let operands = step.operands();
+        // The output is left out, because no load waits for memory that is only written.
+        let mut reuse = self.reuse(&step.inputs, &operands);
+        let own: Bytes = operands.iter().map(|slice| in_lines(slice).length).sum();
         let mut is_just_copied = false;
-        for (slice, (_, since)) in inputs.iter().zip(&mut reuse.0) {
+        for (slice, (_, since)) in step.inputs.iter().map(in_lines).zip(&mut reuse.0) {
             // A copied slice is far away only for the first kernel that reads it.
-            if self.uses.is_by(slice, |by| by == Bringer::Copy) {
-                self.uses.forget(slice);
+            if self.uses.is_by(&slice, |by| by == Bringer::Copy) {
+                self.uses.forget(&slice);
                 is_just_copied = true;
                 // Other copies may be issued in between, but they run after this one.
                 *since = own.min(*since);
@@ -149,6 +148,15 @@ fn in_lines(slice: &Slice) -> Slice {
     let nearest = |at: Bytes| Bytes::new((at.get() + LINE / 2) / LINE * LINE);
     let (start, end) = (nearest(slice.offset), nearest(slice.end()));
     Slice { offset: start, length: end - start, ..*slice }
+}
+
+/// The lines of up to [`MOST_OPERANDS`] slices, and of nothing for the others. This is done for each
+/// launch of a program, so it takes no memory from the heap.
+fn all_in_lines(slices: &[Slice]) -> [Slice; MOST_OPERANDS] {
+    let nothing = Slice { allocation: AllocationId(0), offset: Bytes::ZERO, length: Bytes::ZERO };
+    let mut lines = [nothing; MOST_OPERANDS];
+    lines.iter_mut().zip(slices).for_each(|(lines, slice)| *lines = in_lines(slice));
+    lines
 }
 
 /// Where a call finds its data.
