@@ -150,7 +150,7 @@ fn in_lines(slice: &Slice) -> Slice {
     Slice { offset: start, length: end - start, ..*slice }
 }
 
-/// The lines of up to [`MOST_OPERANDS`] slices, and of nothing for the others. This is done for each
+/// The lines of up to [`MOST_OPERANDS`] slices, and empty ones for the rest. This is done for each
 /// launch of a program, so it takes no memory from the heap.
 fn all_in_lines(slices: &[Slice]) -> [Slice; MOST_OPERANDS] {
     let nothing = Slice { allocation: AllocationId(0), offset: Bytes::ZERO, length: Bytes::ZERO };
