@@ -220,7 +220,8 @@ impl Call {
         self
     }
 
-    /// Changes every range of memory that the call names.
+    /// Changes every range of memory that the call names. All kinds are listed, so that the compiler
+    /// asks about a new one: forgotten here, it would go on using the old memory.
     pub fn redirect(&mut self, change: &dyn Fn(&mut Slice)) {
         match self {
             Self::Copy { from, to, .. } => [from, to].into_iter().for_each(change),
@@ -235,7 +236,20 @@ impl Call {
                     step.reads.iter_mut().chain(&mut step.writes).for_each(change);
                 }
             },
-            _ => {}
+            Self::Allocate { .. }
+            | Self::Pin(_)
+            | Self::Renew(_)
+            | Self::Free { .. }
+            | Self::Unpin(_)
+            | Self::Record { .. }
+            | Self::Wait { .. }
+            | Self::Synchronize { .. }
+            | Self::SynchronizeEvent { .. }
+            | Self::SynchronizeDevice(_)
+            | Self::SynchronizeThread(_)
+            | Self::Use(_)
+            | Self::Replay { .. }
+            | Self::Work { .. } => {}
         }
     }
 

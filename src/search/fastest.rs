@@ -94,10 +94,10 @@ fn times(plans: &[Plan], profile: &Profile, done: &Tally) -> Vec<Result<Span, Co
 /// The fastest plan of the CPU, and that of the GPU.
 pub(super) struct Fastest {
     sides: [Side; 2],
-    /// The strategies of plans that are not far from the fastest of their side: the fastest of
-    /// them, where their calls are many.
+    /// The strategies of plans that are not far from the fastest of their side. If these have many
+    /// calls in total, only the fastest of them.
     pub near: BTreeSet<Strategy>,
-    /// How many calls all plans have that were tried.
+    /// The number of calls of all plans that were tried.
     pub calls: u64,
 }
 
@@ -224,8 +224,8 @@ impl Fastest {
     }
 }
 
-/// The strategies of the plans that are not far from the best time of their side: of each side the
-/// fastest, and others while they do not have too many calls together.
+/// The strategies of the plans that are not far from the best time of their side: the fastest of
+/// each side, and then as many others as have [`MOST_CALLS_NEAR`] calls with them.
 fn near(mut timed: Vec<Timed>, best: [Option<Span>; 2]) -> BTreeSet<Strategy> {
     timed.retain(|one| {
         let best = best[one.side];

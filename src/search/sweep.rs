@@ -160,6 +160,7 @@ impl<'a> Contest<'a> {
         looked_at.insert(value.to_bits(), look);
     }
 
+    /// Something of what a look at a value found. `None` if nobody has looked there.
     fn look<T>(&self, value: f64, read: impl Fn(&Look) -> T) -> Option<T> {
         let looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
         looked_at.get(&value.to_bits()).map(read)
