@@ -220,8 +220,8 @@ impl Call {
         self
     }
 
-    /// Changes every range of memory that the call names. All kinds are listed, so the compiler asks
-    /// about a new one: forgotten here, it would go on using the old memory.
+    /// Changes every range of memory that the call names. All kinds are listed, so the compiler
+    /// asks about a new one: forgotten here, it would go on using the old memory.
     pub fn redirect(&mut self, change: &dyn Fn(&mut Slice)) {
         match self {
             Self::Copy { from, to, .. } => [from, to].into_iter().for_each(change),
