@@ -76,12 +76,12 @@ fn single_trips(trips: &Trips<'_>, [first, next]: [OperationKind; 2], period: f6
         let visits = |part| {
             let next = Some(next);
             let wanted = Quantity::Trip { first, size, next, part, in_graph: false };
-            trips.estimator.measurements().filter(move |m| m.quantity == wanted)
+            trips.estimator.measurements_of(&wanted).iter()
         };
         let visits = visits(TripPart::NextCall).zip(visits(TripPart::Rest));
         // The parts of one trip have samples that pair up, except in tables written by hand.
         let visits = visits.filter(|(calls, rests)| calls.times.len() == rests.times.len());
-        let of_visit = move |(calls, rests): (&Measurement, &Measurement)| {
+        let of_visit = move |(calls, rests): (&&Measurement, &&Measurement)| {
             let times = nanos(&calls.times).into_iter().zip(nanos(&rests.times));
             times.map(move |(call, rest)| {
                 let late = end - (call + start);
@@ -105,7 +105,7 @@ fn single_trips_in_graphs(
         let (_, _, alone) = trips.around((first, size), next, true)?;
         let rest = TripPart::Rest;
         let wanted = Quantity::Trip { first, size, next: Some(next), part: rest, in_graph: true };
-        let rests = trips.estimator.measurements().filter(move |m| m.quantity == wanted);
+        let rests = trips.estimator.measurements_of(&wanted).iter();
         let has_waited = move |rest: f64| rest - alone - late.max(0.0) > period / 2.0;
         let came = rests.flat_map(|rests| nanos(&rests.times));
         Some(came.map(move |rest| (late, has_waited(rest))).collect::<Vec<_>>())

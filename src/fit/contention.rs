@@ -178,9 +178,9 @@ pub(super) fn at_once<'l>(
     one: &Measurement,
     other: &Quantity,
 ) -> Option<&'l Measurement> {
-    let before = estimator.measurements().take_while(|m| !std::ptr::eq(*m, one));
-    let visit = before.filter(|m| m.quantity == one.quantity).count();
-    estimator.measurements().filter(|m| m.quantity == *other).nth(visit)
+    let visits = estimator.measurements_of(&one.quantity);
+    let visit = visits.iter().position(|visit| std::ptr::eq(*visit, one))?;
+    estimator.measurements_of(other).get(visit).copied()
 }
 
 /// From this size on, copies in both directions slow each other by a fixed time for each copy plus

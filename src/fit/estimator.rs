@@ -14,6 +14,8 @@ pub(super) struct Estimator<'s> {
     measurements: Vec<&'s Measurement>,
     /// The measurements, those of each quantity together: a quantity has up to a hundred.
     by_quantity: Vec<Vec<&'s Measurement>>,
+    /// Where each quantity is among them.
+    places: BTreeMap<&'s Quantity, usize>,
     /// Filters that are switched off.
     off: Vec<Filter>,
 }
@@ -34,8 +36,8 @@ impl<'s> Estimator<'s> {
     }
 
     fn of(measurements: Vec<&'s Measurement>, off: &[Filter]) -> Self {
-        let by_quantity = by_quantity(&measurements);
-        Self { measurements, by_quantity, off: off.to_vec() }
+        let (by_quantity, places) = by_quantity(&measurements);
+        Self { measurements, by_quantity, places, off: off.to_vec() }
     }
 
     /// Whether a filter is in use.
@@ -46,7 +48,11 @@ impl<'s> Estimator<'s> {
     /// The time of one repetition. If it has two modes, the estimate has that of the more frequent
     /// one, with the other beside it.
     pub fn estimate(&self, wanted: impl Fn(&Quantity) -> bool) -> Option<Estimate> {
-        let pooled = self.pooled(&self.found(wanted))?;
+        self.estimate_from(&self.found(wanted))
+    }
+
+    fn estimate_from(&self, found: &[&Measurement]) -> Option<Estimate> {
+        let pooled = self.pooled(found)?;
         let modes = modes(&pooled.many).filter(|_| self.applies(Filter::RareTimes));
         let Some([usual, rare]) = modes else { return pooled.around_middle() };
         let other = Other { ns: pooled.of_one(rare.center), share: rare.share };
@@ -56,15 +62,20 @@ impl<'s> Estimator<'s> {
 
     /// Nanoseconds of one repetition, one for each sample. Empty if there are no samples.
     pub fn times_of(&self, wanted: &Quantity) -> Vec<f64> {
-        let pooled = self.pooled(&self.found(|quantity| quantity == wanted));
+        let pooled = self.pooled(self.measurements_of(wanted));
         pooled.map_or_else(Vec::new, |p| p.many.iter().map(|&time| p.of_one(time)).collect())
     }
 
     /// The middle of a quantity's times, in nanoseconds per repetition; `None` if there are none.
     /// Which middle that is depends on the quantity: see [`Middle`].
     pub fn middle_of(&self, wanted: &Quantity) -> Option<f64> {
-        let pooled = self.pooled(&self.found(|quantity| quantity == wanted))?;
+        let pooled = self.pooled(self.measurements_of(wanted))?;
         Some(pooled.of_one(pooled.middle()?))
+    }
+
+    /// The measurements of one quantity, in the order in which they were taken.
+    pub fn measurements_of(&self, wanted: &Quantity) -> &[&'s Measurement] {
+        self.places.get(wanted).map_or(&[], |&place| &self.by_quantity[place])
     }
 
     fn found(&self, wanted: impl Fn(&Quantity) -> bool) -> Vec<&'s Measurement> {
@@ -84,7 +95,7 @@ impl<'s> Estimator<'s> {
 
     /// The time of one repetition of one quantity, as [`Estimator::estimate`] gives it.
     pub fn estimate_of(&self, wanted: &Quantity) -> Option<Estimate> {
-        self.estimate(|quantity| quantity == wanted)
+        self.estimate_from(self.measurements_of(wanted))
     }
 
     /// The mean over visits of the median time of one repetition, in nanoseconds. Each visit counts
@@ -226,7 +237,9 @@ fn passes(samples: &Samples) -> [Vec<&Measurement>; 2] {
 }
 
 /// The measurements of each quantity. Quantities come in the order of their first measurements.
-fn by_quantity<'s>(measurements: &[&'s Measurement]) -> Vec<Vec<&'s Measurement>> {
+fn by_quantity<'s>(
+    measurements: &[&'s Measurement],
+) -> (Vec<Vec<&'s Measurement>>, BTreeMap<&'s Quantity, usize>) {
     let (mut found, mut places) = (Vec::<Vec<_>>::new(), BTreeMap::new());
     for &one in measurements {
         let place = *places.entry(&one.quantity).or_insert(found.len());
@@ -235,7 +248,7 @@ fn by_quantity<'s>(measurements: &[&'s Measurement]) -> Vec<Vec<&'s Measurement>
         }
         found[place].push(one);
     }
-    found
+    (found, places)
 }
 
 /// The times of the measurements with this count, visit by visit.

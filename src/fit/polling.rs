@@ -264,10 +264,9 @@ fn under_way(soon: &[&Wait], late: &[Wait], period: f64) -> Option<Curve> {
 /// When a period has to begin to count to explain the waits best, and by how much it misses each
 /// wait.
 fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
-    let misses = |after: f64| -> Vec<f64> {
-        waits.iter().map(|wait| wait.extra - wait.until_poll(after, period)).collect()
-    };
-    let error = |after: f64| misses(after).iter().map(|miss| miss.abs()).sum::<f64>();
+    let misses =
+        |after: f64| waits.iter().map(move |wait| wait.extra - wait.until_poll(after, period));
+    let error = |after: f64| misses(after).map(f64::abs).sum::<f64>();
     let choices = AFTER.step_by(AFTER_STEP).map(f64::from);
     let errors: Vec<(f64, f64)> = choices.map(|after| (after, error(after))).collect();
     let least = errors.iter().fold(f64::INFINITY, |least, &(_, error)| least.min(error));
@@ -275,7 +274,7 @@ fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
     let best: Vec<f64> =
         errors.into_iter().filter(|&(_, error)| error < least + 1.0).map(|(at, _)| at).collect();
     let best = median(&best).unwrap_or(0.0);
-    (best, misses(best))
+    (best, misses(best).collect())
 }
 
 /// What a kernel pays when other streams wait, in addition to the usual gap behind a kernel.

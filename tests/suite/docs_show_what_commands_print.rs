@@ -11,7 +11,7 @@ use super::commands::{hallway, printed};
 use super::predicted::scenarios;
 use hallway::scenario::Workload;
 use page::{Kind, Page, root};
-use session::{Regenerated, commands, regenerated};
+use session::{Originals, Regenerated, commands, regenerated};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,11 +22,13 @@ fn blesses() -> bool {
 #[test]
 fn pages_show_what_their_commands_print() {
     let pages = Page::all();
+    let originals = Originals::copied();
+    let before = originals.files();
     let next = AtomicUsize::new(0);
     let work = || {
         let mut wrong = Vec::new();
         while let Some(page) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
-            wrong.extend(faults_of(page));
+            wrong.extend(faults_of(page, &originals));
         }
         wrong
     };
@@ -35,6 +37,7 @@ fn pages_show_what_their_commands_print() {
         workers.into_iter().flat_map(|worker| worker.join().expect("no panic")).collect()
     });
     assert!(wrong.is_empty(), "pages are not what they should be:\n{}", wrong.concat());
+    assert!(originals.files() == before, "a page changes a file that other pages read");
     let all = || pages.iter().flat_map(|page| &page.blocks);
     let skipped = all().filter(|block| block.kind == Kind::NeedsGpu).count();
     let run = all().filter(|block| matches!(block.kind, Kind::Commands { .. })).count();
@@ -43,9 +46,9 @@ fn pages_show_what_their_commands_print() {
 }
 
 /// What is wrong in a page, after it was written again if it may be.
-fn faults_of(page: &Page) -> Vec<String> {
+fn faults_of(page: &Page, originals: &Originals) -> Vec<String> {
     let now = page.lines.join("\n") + "\n";
-    let Regenerated { text, mut faults } = regenerated(page);
+    let Regenerated { text, mut faults } = regenerated(page, originals);
     if now != text && blesses() {
         std::fs::write(root().join(&page.path), text).expect("written");
     } else if now != text {

@@ -40,7 +40,7 @@ fn instructions(batches: u64, folder: &Path) -> u64 {
 #[test]
 fn a_call_takes_no_more_instructions_than_it_did() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (few, many) = (50, 150);
+    let (few, many) = (20, 70);
     if !is_there() {
         eprintln!("skipped: there is no Valgrind here (Debian's package `valgrind`)");
         return;

@@ -1,15 +1,46 @@
-//! Runs the commands of a page, one after the other, in a copy of what they read.
+//! Runs the commands of a page, one after the other, in a folder that looks like the repository.
 
 use super::page::{Block, Kind, Page, root};
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::SystemTime;
 
-/// What commands read. They run in a copy, so that nothing they write ends up in the tree.
+/// What commands read.
 const COPIED: [&str; 5] = ["calibration", "scenarios", "plots", "tests/traces", "tests/recordings"];
+
+/// A copy of what commands read, which all pages share: nothing they write ends up in the tree.
+pub struct Originals(tempfile::TempDir);
+
+impl Originals {
+    pub fn copied() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in COPIED {
+            copy(&root().join(name), &folder.path().join(name));
+        }
+        Self(folder)
+    }
+
+    pub fn files(&self) -> Vec<(PathBuf, u64, SystemTime)> {
+        files(self.0.path())
+    }
+
+    /// Folders of the same names, in which each entry leads to the copy: what commands write beside
+    /// these entries is theirs alone.
+    fn linked_in(&self, folder: &Path) {
+        for name in COPIED {
+            let (from, to) = (self.0.path().join(name), folder.join(name));
+            fs::create_dir_all(&to).expect("a folder");
+            for entry in fs::read_dir(from).expect("readable") {
+                let entry = entry.expect("readable");
+                symlink(entry.path(), to.join(entry.file_name())).expect("linked");
+            }
+        }
+    }
+}
 
 /// Columns of the terminal that commands believe to have: what a page can show without scrolling.
 const WIDTH: usize = 100;
@@ -42,8 +73,8 @@ pub struct Regenerated {
     pub faults: Vec<String>,
 }
 
-pub fn regenerated(page: &Page) -> Regenerated {
-    let mut session = Session::default();
+pub fn regenerated(page: &Page, originals: &Originals) -> Regenerated {
+    let mut session = Session { originals, folder: None, past: Past::new() };
     // What the block of commands above the current one printed.
     let mut printed = None;
     let mut faults = Vec::new();
@@ -157,19 +188,17 @@ fn unfolded(output: &str) -> Vec<Vec<&str>> {
 }
 
 /// A folder with what commands read, made when it is first needed.
-#[derive(Default)]
-struct Session {
+struct Session<'a> {
+    originals: &'a Originals,
     folder: Option<tempfile::TempDir>,
     past: Past,
 }
 
-impl Session {
+impl Session<'_> {
     fn folder(&mut self) -> PathBuf {
         let made = self.folder.get_or_insert_with(|| {
             let folder = tempfile::tempdir().expect("a folder");
-            for name in COPIED {
-                copy(&root().join(name), &folder.path().join(name));
-            }
+            self.originals.linked_in(folder.path());
             folder
         });
         made.path().to_owned()
@@ -234,12 +263,12 @@ fn run(script: &str, folder: &Path) -> Printed {
     Printed { text, exit: output.status.code(), leaves_files: before != files(folder) }
 }
 
-/// Every file below a folder with its size and age.
+/// Every file and every link below a folder, with its size and age.
 fn files(folder: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("readable") {
         let path = entry.expect("readable").path();
-        let about = fs::metadata(&path).expect("readable");
+        let about = fs::symlink_metadata(&path).expect("readable");
         if about.is_dir() {
             found.extend(files(&path));
         } else {
