@@ -17,7 +17,7 @@ impl Profile {
     #[must_use]
     pub fn drawn<'r>(&self, usual: &mut Uniform<'r>, spelled_out: &mut Uniform<'r>) -> Self {
         let mut machine = self.clone();
-        let mut prices = machine.prices_mut();
+        let mut prices = machine.prices_without_keys();
         prices.retain(|price| price.drawn != Drawn::No);
         prices.sort_by_key(|price| price.drawn);
         let mut before: Option<(SharedSamples, f64)> = None;

@@ -112,8 +112,18 @@ impl Price<'_> {
 impl Profile {
     /// Every price, in the same order for the same models.
     pub fn prices_mut(&mut self) -> Vec<Price<'_>> {
+        self.walked(true)
+    }
+
+    /// Like [`Self::prices_mut`], with empty keys: a draw needs none, and making them takes as long
+    /// as the draw.
+    pub(super) fn prices_without_keys(&mut self) -> Vec<Price<'_>> {
+        self.walked(false)
+    }
+
+    fn walked(&mut self, with_keys: bool) -> Vec<Price<'_>> {
         let mut walk = Walk {
-            key: Vec::new(),
+            key: with_keys.then(Vec::new),
             drawn: Drawn::No,
             least: 0.0,
             samples: None,
@@ -132,8 +142,9 @@ pub(super) trait Priced {
 
 /// A walk through a profile.
 pub(super) struct Walk<'p> {
-    /// Where it is, and what it was told of the prices there.
-    key: Vec<Step>,
+    /// Where it is; `None` if nobody asks.
+    key: Option<Vec<Step>>,
+    /// What it was told of the prices there.
     drawn: Drawn,
     pub least: f64,
     pub samples: Option<SharedSamples>,
@@ -155,14 +166,19 @@ impl<'p> Walk<'p> {
     }
 
     fn at(&mut self, step: Step, part: &'p mut impl Priced) {
-        self.key.push(step);
+        if let Some(key) = &mut self.key {
+            key.push(step);
+        }
         part.visit(self);
-        self.key.pop();
+        if let Some(key) = &mut self.key {
+            key.pop();
+        }
     }
 
     fn price(&mut self, amount: Amount<'p>) {
         let Self { drawn, least, samples, .. } = *self;
-        self.found.push(Price { key: Key(self.key.clone()), amount, least, drawn, samples });
+        let key = Key(self.key.clone().unwrap_or_default());
+        self.found.push(Price { key, amount, least, drawn, samples });
     }
 }
 

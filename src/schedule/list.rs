@@ -121,7 +121,8 @@ struct Placing<'a> {
     choice: Choice,
     /// When all that is placed so far has ended.
     end: Instant,
-    /// On how many processors nodes were tried.
+    /// On how many processors nodes were tried. A node that is placed counts as tried on all of
+    /// them once more.
     tried: u64,
 }
 
@@ -146,9 +147,13 @@ impl Placing<'_> {
 
     fn place(&mut self, node: NodeId) -> Option<(Instant, Processor)> {
         let (on, _) = self.best(node)?;
+        Some(self.place_on(on, node))
+    }
+
+    fn place_on(&mut self, on: Processor, node: NodeId) -> (Instant, Processor) {
         let (start, end) = self.state.place(node, on);
         self.end = self.end.max(end);
-        Some((start, on))
+        (start, on)
     }
 
     /// Goes through time and places, of the nodes whose predecessors are placed and that can start
@@ -169,19 +174,21 @@ impl Placing<'_> {
             for &(rank, node) in &ready {
                 let is_now = |(start, patience): (Instant, Span)| start <= now + patience;
                 if is_now(starts[node]) {
-                    starts[node] = self.start_of(node)?;
+                    let (on, start) = self.best(node)?;
+                    starts[node] = (start, self.patience(node, on)?);
                     if is_now(starts[node]) {
-                        first = Some((rank, node));
+                        first = Some((rank, node, on));
                         break;
                     }
                 }
             }
-            let Some((rank, node)) = first else {
+            let Some((rank, node, on)) = first else {
                 now = ready.iter().map(|&(_, node)| starts[node].0).min()?;
                 continue;
             };
             ready.remove(&(rank, node));
-            placed[node] = self.place(node)?;
+            placed[node] = self.place_on(on, node);
+            self.tried += self.processors.len() as u64;
             for &behind in &nodes[node].behind {
                 left[behind] -= 1;
                 if left[behind] == 0 {
@@ -192,11 +199,10 @@ impl Placing<'_> {
         Some(())
     }
 
-    /// When a node can start, and how much it may wait for what another does not need.
-    fn start_of(&mut self, node: NodeId) -> Option<(Instant, Span)> {
-        let (on, start) = self.best(node)?;
+    /// How much a node may wait for what another does not need.
+    fn patience(&self, node: NodeId, on: Processor) -> Option<Span> {
         let takes = self.state.prices.of(self.state.graph, node, on)?;
-        Some((start, Span::from_nanos(takes.nanos() / PATIENCE)))
+        Some(Span::from_nanos(takes.nanos() / PATIENCE))
     }
 }
 
@@ -316,7 +322,9 @@ impl<'a> State<'a> {
     }
 
     fn undo(&mut self, before: usize) {
-        for change in self.changes.split_off(before).into_iter().rev() {
+        while self.changes.len() > before
+            && let Some(change) = self.changes.pop()
+        {
             match change {
                 Change::Taken(resource, at) => {
                     self.calendars[resource.place()].give_back(at);
@@ -334,8 +342,11 @@ impl<'a> State<'a> {
     }
 
     fn set(&mut self, memory: usize, item: ItemId, since: Option<Instant>) {
-        let since = std::mem::replace(&mut self.there[memory][item], since);
-        self.changes.push(Change::Moved { memory, item, since });
+        let now = &mut self.there[memory][item];
+        if *now != since {
+            let since = std::mem::replace(now, since);
+            self.changes.push(Change::Moved { memory, item, since });
+        }
     }
 
     /// Places a node and the copies that it needs. Returns when it starts, and when its results are
