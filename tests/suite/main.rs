@@ -70,3 +70,8 @@ mod twins_compute_what_they_say;
 mod verdicts_do_not_mislead;
 mod what_if_follows_physics;
 mod workloads;
+
+/// As in the command.
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

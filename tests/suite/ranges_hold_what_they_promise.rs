@@ -106,6 +106,9 @@ fn in_range(trials: &[Trial], profile: &Profile) -> usize {
     scenarios.into_par_iter().map(of_scenario).sum()
 }
 
+/// Scenarios of a calibration's trials. A calibration tries more; these give a hundred plans.
+const SCENARIOS: usize = 25;
+
 /// Ranges hold nine of ten trials from which no margin was made.
 fn ranges_hold_with(errors: (f64, f64)) {
     let (mut inside, mut all) = (0, 0);
@@ -113,9 +116,9 @@ fn ranges_hold_with(errors: (f64, f64)) {
     // may hold eight of ten, or all, of the trials of another.
     for [seen, unseen] in [[1, 2], [3, 4]] {
         let found =
-            assess(&machine(), None, &trials(&machine(), 40, errors, seen)).expect("trials");
+            assess(&machine(), None, &trials(&machine(), SCENARIOS, errors, seen)).expect("trials");
         assert!((0.85..=0.95).contains(&found.coverage), "{errors:?}: {}", found.coverage);
-        let trials = trials(&machine(), 40, errors, unseen).trials;
+        let trials = trials(&machine(), SCENARIOS, errors, unseen).trials;
         inside += in_range(&trials, &with(found));
         all += trials.len();
     }
