@@ -21,6 +21,7 @@ mod parts_of_buffer;
 mod plans;
 mod prices;
 mod random;
+mod ranks;
 mod relist;
 mod starts;
 

@@ -1,8 +1,9 @@
 //! Better lists by time, with other ranks.
 
 use super::graph::TaskGraph;
-use super::list::{Choice, Listed, place_by, ranks};
+use super::list::{Choice, Listed, place_by};
 use super::prices::{Prices, Processor};
+use super::ranks::ranks;
 use crate::units::Span;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;

@@ -2,6 +2,7 @@
 //! launch takes, and of where the edges of the device's clock lie.
 
 use super::engine::within_horizon;
+use super::tally::Tally;
 use crate::cost::{Analysis, CompileError, CompiledProgram, Draw};
 use crate::profile::Profile;
 use crate::program::{Program, ThreadId};
@@ -11,8 +12,8 @@ use crate::units::{Instant, Span};
 use rayon::prelude::*;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering as Atomicity};
 
 /// The number of draws behind a range, unless the caller says otherwise; margins are computed with
 /// as many. With 40 draws, the median error of calibrations' trials depended on the seed by a tenth
@@ -292,7 +293,11 @@ pub fn forecast_finalists<P: Borrow<Program> + Sync>(
     let left: usize = begun.iter().filter(|one| !one.has_lost).map(Begun::calls).sum();
     let draws = draws.min((DRAWN_AT_MOST / left.max(1)).max(FEW));
     go_on(&mut begun, first..draws, draw, done);
-    begun.into_par_iter().map(|one| one.finish(profile, draw, widening, done)).collect()
+    // The timelines of many programs are those of the same few draws.
+    let middles: BTreeSet<usize> = begun.iter().filter_map(Begun::middle).collect();
+    let middles: BTreeMap<usize, Draw> =
+        middles.into_par_iter().map(|number| (number, draw(number))).collect();
+    begun.into_par_iter().map(|one| one.finish(profile, &middles, widening, done)).collect()
 }
 
 /// Simulates programs under more draws, those of these numbers. A draw, which is a profile of a
@@ -365,25 +370,33 @@ impl<'p> Begun<'p> {
         }
     }
 
+    /// The number of the median draw.
+    fn middle(&self) -> Option<usize> {
+        let draws = self.draws();
+        let mut ranks: Vec<usize> = (0..draws.len()).collect();
+        ranks.sort_by_key(|&number| draws[number]);
+        ranks.get(ranks.len() / 2).copied()
+    }
+
+    /// The forecast, given the draws that are the median of some program.
     fn finish(
         self,
         profile: &Profile,
-        draw: impl Fn(usize) -> Draw,
+        middles: &BTreeMap<usize, Draw>,
         widening: f64,
         done: &Tally,
     ) -> Result<Forecast, CompileError> {
+        let middle = self.middle();
         let Self { program, analysis, makespans, .. } = self;
         let draws = makespans?;
         let usual = CompiledProgram::usual(program, &analysis, profile)?;
         let bound = usual.lower_bound();
-        let mut ranks: Vec<usize> = (0..draws.len()).collect();
-        ranks.sort_by_key(|&number| draws[number]);
         let without_scatter = usual.timeline();
         let main_thread = MainThread::of(program, &without_scatter);
-        let timeline = match ranks.get(ranks.len() / 2) {
-            Some(&middle) => {
+        let timeline = match middle {
+            Some(middle) => {
                 drop(without_scatter);
-                draw(middle).compile(program, &analysis)?.timeline()
+                middles[&middle].compile(program, &analysis)?.timeline()
             }
             None => without_scatter,
         };
@@ -392,19 +405,5 @@ impl<'p> Begun<'p> {
         let stated = stated_time(program, &timeline);
         let margin = profile.margin(program, timeline.makespan.saturating_sub(stated));
         Ok(Forecast { timeline, draws, margin, widening, stated, main_thread, bound })
-    }
-}
-
-/// Counts work as it is done, on any number of threads. Nothing that is predicted depends on it.
-#[derive(Debug, Default)]
-pub struct Tally(AtomicU64);
-
-impl Tally {
-    pub fn add(&self, work: u64) {
-        self.0.fetch_add(work, Atomicity::Relaxed);
-    }
-
-    pub fn done(&self) -> u64 {
-        self.0.load(Atomicity::Relaxed)
     }
 }

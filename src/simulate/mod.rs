@@ -24,12 +24,14 @@ mod operation;
 mod polling;
 mod queue;
 mod streams;
+mod tally;
 mod textbook;
 
 pub use bound::{Demand, lower_bound};
 pub use engine::{makespan, simulate};
 pub use forecast::{
-    COVERAGE, DRAWS, Draws, Forecast, MainThread, Tally, forecast, forecast_all, forecast_finalists,
+    COVERAGE, DRAWS, Draws, Forecast, MainThread, forecast, forecast_all, forecast_finalists,
 };
 pub use gains::{Gain, Gains, gains};
+pub use tally::Tally;
 pub use textbook::textbook;
