@@ -197,8 +197,8 @@ fn ranges_hold_at_another_time() {
         }
         machine
     });
-    let [mut all, middle] = [&then, &between].map(|at| trials(at, 40, (1.0, 0.001), 1));
-    let [mut of_both, later] = [middle, trials(&now, 40, (1.0, 0.001), 1)];
+    let [mut all, middle] = [&then, &between].map(|at| trials(at, SCENARIOS, (1.0, 0.001), 1));
+    let [mut of_both, later] = [middle, trials(&now, SCENARIOS, (1.0, 0.001), 1)];
     for (trial, later) in all.trials.iter_mut().zip(&later.trials) {
         trial.passes.extend(&later.passes);
     }
@@ -209,7 +209,7 @@ fn ranges_hold_at_another_time() {
     assert!((0.85..=0.97).contains(&apart.coverage), "{}", apart.coverage);
     let inside = |accuracy: Accuracy| {
         let profile = Profile { accuracy: Some(accuracy), ..between.clone() };
-        let unseen = of_half.each_ref().map(|at| trials(at, 20, (1.0, 0.001), 2).trials);
+        let unseen = of_half.each_ref().map(|at| trials(at, SCENARIOS / 2, (1.0, 0.001), 2).trials);
         let inside: usize = unseen.iter().map(|trials| in_range(trials, &profile)).sum();
         inside as f64 / unseen.iter().map(Vec::len).sum::<usize>() as f64
     };
