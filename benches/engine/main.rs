@@ -166,11 +166,6 @@ fn search(machine: &Profile) {
 
 criterion_group!(benches, engines);
 
-/// As in the command.
-#[cfg(feature = "mimalloc")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() {
     // `cargo test` runs benches once to see that they work; the summary is long.
     benches();
