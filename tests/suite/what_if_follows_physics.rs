@@ -23,7 +23,7 @@ fn varied(profile: &Profile, workload: &Workload, text: &str) -> Varied {
     vary(profile, workload, &change(text)).unwrap_or_else(|problem| panic!("{text}: {problem}"))
 }
 
-/// Machines and workloads that were searched, and the time of a pass of the fastest plan on the GPU.
+/// Machines and workloads that were searched, and what a pass of the fastest plan on the GPU takes.
 static SEARCHED: Mutex<Vec<(Profile, Workload, f64)>> = Mutex::new(Vec::new());
 
 /// Time of a pass of the fastest plan on the GPU.
