@@ -38,8 +38,8 @@
 //! - `report`: text, pages, pictures and traces.
 //! - `gpu`: the machine itself, to calibrate and to execute. CUDA is loaded when it is needed.
 //! - `cli`: the `hallway` command, with all of both.
-//! - `mimalloc`: the command allocates memory faster than with the C library. A program that uses the
-//!   library chooses its own allocator.
+//! - `mimalloc`: the command allocates memory faster than with the C library. A program that uses
+//!   the library chooses its own allocator.
 //!
 //! # The loop
 //!
