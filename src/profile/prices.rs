@@ -115,8 +115,8 @@ impl Profile {
         self.walked(true)
     }
 
-    /// Like [`Self::prices_mut`], with empty keys: a draw needs none, and making them takes as long
-    /// as the draw.
+    /// Like [`Self::prices_mut`], with empty keys. Each key is a list on the heap, and draws, which
+    /// are made by the hundred, ask for none.
     pub(super) fn prices_without_keys(&mut self) -> Vec<Price<'_>> {
         self.walked(false)
     }

@@ -123,7 +123,7 @@ struct Placing<'a> {
     /// When all that is placed so far has ended.
     end: Instant,
     /// On how many processors nodes were tried. A node that is placed counts as tried on all of
-    /// them once more.
+    /// them once more, because placing it takes time, too: a budget limits both.
     tried: u64,
 }
 
@@ -292,9 +292,7 @@ impl<'a> State<'a> {
     }
 
     fn undo(&mut self, before: usize) {
-        while self.changes.len() > before
-            && let Some(change) = self.changes.pop()
-        {
+        for change in self.changes.drain(before..).rev() {
             match change {
                 Change::Taken(resource, at) => {
                     self.calendars[resource.place()].give_back(at);

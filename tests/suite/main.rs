@@ -71,7 +71,7 @@ mod verdicts_do_not_mislead;
 mod what_if_follows_physics;
 mod workloads;
 
-/// As in the command.
+/// The allocator of the command: an evaluation in a test takes as long as one by the command.
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

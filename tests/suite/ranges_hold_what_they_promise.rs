@@ -106,7 +106,7 @@ fn in_range(trials: &[Trial], profile: &Profile) -> usize {
     scenarios.into_par_iter().map(of_scenario).sum()
 }
 
-/// Scenarios of a calibration's trials. A calibration tries more; these give a hundred plans.
+/// How many scenarios a calibration tries in these tests.
 const SCENARIOS: usize = 25;
 
 /// Ranges hold nine of ten trials from which no margin was made.
