@@ -25,7 +25,10 @@ pub fn biweight_mean(values: &[f64], far: f64) -> Option<f64> {
         let weight = |value: f64| (1.0 - ((value - middle) / reach).powi(2)).max(0.0).powi(2);
         let weighted = values.iter().map(|&value| (value, weight(value)));
         let (sum, total) = weighted.fold((0.0, 0.0), |(s, t), (v, w)| (s + w * v, t + w));
-        middle = sum / total;
+        let before = std::mem::replace(&mut middle, sum / total);
+        if middle == before {
+            break;
+        }
     }
     Some(middle)
 }

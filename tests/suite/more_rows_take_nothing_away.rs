@@ -1,5 +1,6 @@
 //! A table with more rows knows no less.
 
+use super::predicted::reread;
 use super::samples_from_elsewhere::{example, fitted, ranked, read};
 use hallway::fit::fit;
 use hallway::machine::Direction;
@@ -32,8 +33,7 @@ fn of_larger_copies_of_pageable_memory() {
         assert_eq!(past_caches(&with), 2e6);
         let misses = with.caches.staging(Bytes::mib(2048)).expect("it was measured");
         assert!(misses > 0.99, "{misses}");
-        let text = toml::to_string(&with).expect("plain data");
-        toml::from_str::<Profile>(&text).expect("one that can be read");
+        reread(&with, |text| text).expect("one that can be read");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The committed scenarios on the committed profile, predicted once for all tests.
 
 use hallway::fit::fit;
-use hallway::profile::Profile;
+use hallway::profile::{Profile, ProfileError};
 use hallway::runs::{Run, RunSet};
 use hallway::samples::Samples;
 use hallway::scenario::Workload;
@@ -36,6 +36,19 @@ pub fn scenarios(folders: &[&str]) -> Vec<PathBuf> {
 pub fn calibrated(folder: &str) -> Profile {
     let folder = repository().join("calibration").join(folder);
     Profile::load(&folder.join("profile.toml")).expect("it is committed")
+}
+
+/// What its file is read back as, after the text was edited.
+pub fn reread(
+    profile: &Profile,
+    edit: impl FnOnce(String) -> String,
+) -> Result<Profile, ProfileError> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("profile.toml");
+    profile.save(&path).expect("it can be read");
+    let text = std::fs::read_to_string(&path).expect("written");
+    std::fs::write(&path, edit(text)).expect("written");
+    Profile::load(&path)
 }
 
 pub static PROFILE: LazyLock<Profile> = LazyLock::new(|| calibrated("h200"));

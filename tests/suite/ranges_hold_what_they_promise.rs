@@ -2,6 +2,7 @@
 
 use super::intervals_hold_what_they_promise::normal;
 use super::machines::machine;
+use super::predicted::reread;
 use hallway::machine::StreamId;
 use hallway::profile::{Accuracy, Estimate, Handling, LinkModel, Other, Profile};
 use hallway::program::{Call, Program};
@@ -224,8 +225,7 @@ fn without_trials_ranges_are_those_of_the_models() {
     let found = assess(&machine(), None, &few).expect("some");
     // There are too few trials of any one kind, so one margin serves all.
     assert!(found.margins.iter().all(|margin| margin.handling.is_none()), "{found:?}");
-    let text = toml::to_string(&with(found.clone())).expect("plain data");
-    let again: Profile = toml::from_str(&text).expect("a profile");
+    let again = reread(&with(found.clone()), |text| text).expect("a profile");
     assert_eq!(again.accuracy, Some(found));
 }
 

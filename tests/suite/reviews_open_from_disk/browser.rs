@@ -3,24 +3,33 @@
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// No answer of the browser takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A browser with one page.
-pub struct Browser {
-    child: Child,
+/// A running Chromium. It ends when its input does: with the tests, at the latest.
+struct Chromium {
     input: ChildStdin,
     messages: Receiver<Value>,
     last: u64,
-    session: String,
+}
+
+/// Those that no test uses at the moment. To start one takes as long as most tests do.
+static IDLE: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
+
+/// A page in a browser that shares nothing with other pages.
+pub struct Browser {
+    /// `None` once the page is closed.
+    chromium: Option<Chromium>,
+    context: Value,
+    session: Value,
     /// What the page wrote to the console or threw, and what it asked the network for.
     pub complaints: Vec<String>,
     pub requests: Vec<String>,
-    _home: tempfile::TempDir,
 }
 
 /// Where Chromium is: as `HALLWAY_CHROMIUM` says, or on the path.
@@ -33,21 +42,22 @@ fn program() -> Option<PathBuf> {
     named.into_iter().chain(found).find(|program| program.is_file())
 }
 
-impl Browser {
+impl Chromium {
     /// `None`, and a line that says so, where there is no Chromium.
-    pub fn start() -> Option<Self> {
+    fn start() -> Option<Self> {
         let Some(program) = program() else {
             eprintln!("skipped: there is no Chromium here (Debian's package `chromium`)");
             return None;
         };
-        let home = tempfile::tempdir().expect("a folder");
+        let home = tempfile::tempdir().expect("a folder").keep();
         // The browser reads commands from file 3 and answers on file 4; each ends in a zero.
+        let script = "\"$@\" --user-data-dir=\"$0\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>&1
+                      rm -rf \"$0\"";
         let mut child = Command::new("sh")
-            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"])
-            .arg(program)
+            .args(["-c", script])
+            .args([home, program])
             .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe"])
             .args(["--hide-scrollbars", "--no-first-run", "--disable-dev-shm-usage"])
-            .arg(format!("--user-data-dir={}", home.path().display()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -63,27 +73,23 @@ impl Browser {
                     break;
                 }
             }
+            let _ = child.wait();
         });
-        let (complaints, requests) = (Vec::new(), Vec::new());
-        let session = String::new();
-        let mut browser =
-            Self { child, input, messages, last: 0, session, complaints, requests, _home: home };
-        let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
-        let attach = json!({ "targetId": target["targetId"], "flatten": true });
-        let session = browser.call("Target.attachToTarget", &attach);
-        session["sessionId"].as_str().expect("a session").clone_into(&mut browser.session);
-        for domain in ["Page", "Runtime", "Log", "Network"] {
-            browser.call(&format!("{domain}.enable"), &json!({}));
-        }
-        Some(browser)
+        Some(Self { input, messages, last: 0 })
     }
 
-    /// Calls a method of the protocol and waits for its result.
-    pub fn call(&mut self, method: &str, parameters: &Value) -> Value {
+    /// Calls a method of the protocol, in a page if there is a session with one, and waits for its
+    /// result. Events that come meanwhile are handed to `note`.
+    fn call(
+        &mut self,
+        (method, parameters): (&str, &Value),
+        session: &Value,
+        mut note: impl FnMut(&Value),
+    ) -> Value {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": method, "params": parameters });
-        if !self.session.is_empty() {
-            message["sessionId"] = self.session.clone().into();
+        if !session.is_null() {
+            message["sessionId"] = session.clone();
         }
         self.input.write_all(format!("{message}\0").as_bytes()).expect("the browser runs");
         let until = Instant::now() + PATIENCE;
@@ -95,8 +101,45 @@ impl Browser {
                 assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
                 return answer["result"].clone();
             }
-            self.note(&answer);
+            note(&answer);
         }
+    }
+}
+
+impl Browser {
+    /// `None`, and a line that says so, where there is no Chromium.
+    pub fn start() -> Option<Self> {
+        let idle = IDLE.lock().expect("whole").pop();
+        let mut chromium = match idle {
+            Some(idle) => idle,
+            None => Chromium::start()?,
+        };
+        let mut call =
+            |method: &str, parameters| chromium.call((method, &parameters), &Value::Null, |_| {});
+        let context = call("Target.createBrowserContext", json!({}))["browserContextId"].take();
+        let new = json!({ "url": "about:blank", "browserContextId": context });
+        let target = call("Target.createTarget", new)["targetId"].take();
+        let attach = json!({ "targetId": target, "flatten": true });
+        let session = call("Target.attachToTarget", attach)["sessionId"].take();
+        let (complaints, requests) = (Vec::new(), Vec::new());
+        let chromium = Some(chromium);
+        let mut browser = Self { chromium, context, session, complaints, requests };
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.call(&format!("{domain}.enable"), &json!({}));
+        }
+        Some(browser)
+    }
+
+    /// Calls a method of the protocol in the page and waits for its result.
+    pub fn call(&mut self, method: &str, parameters: &Value) -> Value {
+        let mut events = Vec::new();
+        let chromium = self.chromium.as_mut().expect("open");
+        let result =
+            chromium.call((method, parameters), &self.session, |event| events.push(event.clone()));
+        // Those of closed pages may still come.
+        events.retain(|event| event["sessionId"] == self.session);
+        events.iter().for_each(|event| self.note(event));
+        result
     }
 
     fn note(&mut self, event: &Value) {
@@ -217,16 +260,13 @@ impl Browser {
 }
 
 impl Drop for Browser {
+    /// The browser is left to the next test, unless it may be what made this one fail.
     fn drop(&mut self) {
-        let _ = self.input.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
-        let until = Instant::now() + Duration::from_secs(5);
-        while Instant::now() < until {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let Some(mut chromium) = self.chromium.take().filter(|_| !std::thread::panicking()) else {
+            return;
+        };
+        let whole = json!({ "browserContextId": self.context });
+        chromium.call(("Target.disposeBrowserContext", &whole), &Value::Null, |_| {});
+        IDLE.lock().expect("whole").push(chromium);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::machines::{machine, machine_of_two, machine_with_bandwidth, wide_machine};
+use crate::predicted::reread;
 use crate::workloads::{any_workload, committed, simple};
 use hallway::cost::CompiledProgram;
 use hallway::families::{ByChunk, ByEngine, Issue, Resident, RoundTrip, build};
@@ -291,8 +292,8 @@ fn more_draws_begin_with_the_same_ones() {
 }
 
 fn machine_without_scatter() -> Profile {
-    let text = toml::to_string(&machine()).expect("plain data");
-    toml::from_str(&text.replace("scatter = 0.05", "scatter = 0.0")).expect("still a profile")
+    let without = |text: String| text.replace("scatter = 0.05", "scatter = 0.0");
+    reread(&machine(), without).expect("still a profile")
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::machines::{machine, wide_machine};
+use crate::predicted::reread;
 use hallway::simulate::lower_bound;
 use hallway::timeline::{Activity, Cause, Reason};
 use hallway::units::Span;
@@ -102,9 +103,11 @@ fn no_schedule_beats_a_chain_or_an_engine() {
 
 #[test]
 fn times_below_nothing_are_no_profile() {
-    let text = toml::to_string(&machine()).expect("plain data");
-    let wrong = text.replacen("ns = 2000.0", "ns = -1.0", 1);
-    assert_ne!(text, wrong);
-    let error = toml::from_str::<Profile>(&wrong).expect_err("a negative time");
+    let edit = |text: String| {
+        let wrong = text.replacen("ns = 2000.0", "ns = -1.0", 1);
+        assert_ne!(text, wrong);
+        wrong
+    };
+    let error = reread(&machine(), edit).expect_err("a negative time");
     assert!(error.to_string().contains("must be a time in nanoseconds"), "{error}");
 }
