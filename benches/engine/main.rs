@@ -2,9 +2,9 @@
 //! first-out servers that know no rule of the hardware. The engine runs on a bare profile, for
 //! which few rules apply, and on a calibrated one.
 //!
-//! `cargo bench --bench engine` prints criterion's figures and then a summary
-//! with the ratios, the bytes and the time per operation over plan sizes. An
-//! operation is a copy or a kernel: three to a chunk.
+//! `cargo bench --bench engine` prints the ratios, the bytes and the time per
+//! operation over plan sizes. An operation is a copy or a kernel: three to a
+//! chunk.
 
 mod floor;
 #[path = "../../tests/suite/machines.rs"]
@@ -13,7 +13,6 @@ mod machines;
 mod memory;
 mod pipeline;
 
-use criterion::{Criterion, criterion_group};
 use floor::floor;
 use hallway::cost::CompiledProgram;
 use hallway::profile::Profile;
@@ -32,18 +31,6 @@ fn machines() -> [Profile; 2] {
     (bare.link.down_shared, bare.link.up_shared) = (machines::FREE, machines::FREE);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/calibration/h200/profile.toml");
     [bare, Profile::load(path.as_ref()).expect("a calibrated profile")]
-}
-
-fn engines(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("a million operations");
-    group.sample_size(10).measurement_time(Duration::from_secs(3));
-    group.bench_function("bare floor", |bencher| bencher.iter(|| floor(black_box(CHUNKS))));
-    let plan = by_engine(CHUNKS);
-    for (name, machine) in ["bare profile", "calibrated profile"].into_iter().zip(machines()) {
-        let program = CompiledProgram::new(&plan, &machine).expect("known");
-        group.bench_function(name, |bencher| bencher.iter(|| program.makespan()));
-    }
-    group.finish();
 }
 
 /// Through all sizes: each of them lasts seconds, and busy whiles come and go.
@@ -130,9 +117,8 @@ fn timed<R>(run: impl FnOnce() -> R) -> Duration {
 }
 
 /// In rounds through all sizes: a busy while of the machine falls on all of them.
-fn summary() {
-    let machines = machines();
-    let mut rows = [333, 3_333, 33_333, CHUNKS].map(|chunks| Row::new(chunks, &machines));
+fn summary(machines: &[Profile; 2]) {
+    let mut rows = [333, 3_333, 33_333, CHUNKS].map(|chunks| Row::new(chunks, machines));
     for _ in 0..ROUNDS {
         rows.iter_mut().for_each(Row::round);
     }
@@ -164,13 +150,14 @@ fn search(machine: &Profile) {
     println!("\n10,000 plans of 64 chunks on {threads} threads: {:.2} s", time.as_secs_f64());
 }
 
-criterion_group!(benches, engines);
-
 fn main() {
-    // `cargo test` runs benches once to see that they work; the summary is long.
-    benches();
+    let machines = machines();
+    // `cargo test --benches` only asks whether it works.
     if std::env::args().any(|argument| argument == "--bench") {
-        summary();
+        summary(&machines);
+    } else {
+        let mut row = Row::new(333, &machines);
+        row.round();
+        row.print();
     }
-    Criterion::default().configure_from_args().final_summary();
 }

@@ -264,15 +264,24 @@ fn under_way(soon: &[&Wait], late: &[Wait], period: f64) -> Option<Curve> {
 /// When a period has to begin to count to explain the waits best, and by how much it misses each
 /// wait.
 fn best_after(waits: &[&Wait], period: f64) -> (f64, Vec<f64>) {
+    /// Nanoseconds between sums of misses that count as equal. With two waits, everything between
+    /// their own best values fits equally well.
+    const EQUAL: f64 = 1.0;
     let misses =
         |after: f64| waits.iter().map(move |wait| wait.extra - wait.until_poll(after, period));
-    let error = |after: f64| misses(after).map(f64::abs).sum::<f64>();
-    let choices = AFTER.step_by(AFTER_STEP).map(f64::from);
-    let errors: Vec<(f64, f64)> = choices.map(|after| (after, error(after))).collect();
-    let least = errors.iter().fold(f64::INFINITY, |least, &(_, error)| least.min(error));
-    // With two waits, everything between their own best values fits equally well.
-    let best: Vec<f64> =
-        errors.into_iter().filter(|&(_, error)| error < least + 1.0).map(|(at, _)| at).collect();
+    // Most choices miss more after a few waits than the best one does after all.
+    let error = |after: f64, most: f64| {
+        misses(after).try_fold(0.0, |sum, miss| Some(sum + miss.abs()).filter(|&sum| sum < most))
+    };
+    let (mut least, mut errors) = (f64::INFINITY, Vec::new());
+    for after in AFTER.step_by(AFTER_STEP).map(f64::from) {
+        if let Some(error) = error(after, least + EQUAL) {
+            least = least.min(error);
+            errors.push((after, error));
+        }
+    }
+    errors.retain(|&(_, error)| error < least + EQUAL);
+    let best: Vec<f64> = errors.into_iter().map(|(after, _)| after).collect();
     let best = median(&best).unwrap_or(0.0);
     (best, misses(best).collect())
 }
