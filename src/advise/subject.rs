@@ -171,7 +171,7 @@ impl Subject {
             };
             let rest = rest.iter().map(|&id| whole(&self.program, id));
             let reads = known.iter().copied().chain(rest).collect();
-            *call = Call::Compute { step: Step::Own(unknown_step(reads, Vec::new())) };
+            *call = Call::Compute { step: unknown_step(reads, Vec::new()).into() };
         }
         Cow::Owned(program)
     }
@@ -193,7 +193,7 @@ impl Subject {
         let works = self.program.body.iter().map(|call| call.stated_time().is_some());
         for (call, _) in shown.body.iter_mut().zip(works.clone()).filter(|one| one.1) {
             let step = unknown_step(targets.clone(), Vec::new());
-            *call = Call::Compute { step: Step::Own(step) };
+            *call = Call::Compute { step: step.into() };
         }
         let all = ordered_reads(&shown).into_iter().zip(works);
         let each = all.filter_map(|(reads, works)| works.then_some(reads)).collect();

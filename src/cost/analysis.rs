@@ -68,7 +68,7 @@ fn check_shape(program: &Program, in_flight: &InFlight) -> Known {
         program.lane_count() >= usize::from(NO_STREAM) || program.body.len() >= NONE as usize;
     let what = if is_too_large {
         "plans with this many streams or calls"
-    } else if program.has_graphs() && program.devices() > 1 {
+    } else if program.devices() > 1 && program.has_graphs() {
         "graphs in a program on several GPUs"
     } else if program.thread_count() > 1 && program.has_graphs() {
         "graphs in a program with several host threads"

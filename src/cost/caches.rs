@@ -17,6 +17,7 @@ use super::uses::Uses;
 use crate::profile::{DeviceLocality, HostLocality, MOST_OPERANDS, MemoryWork, Reuse};
 use crate::program::{AllocationId, Call, LibraryStep, Slice, Step, Threads};
 use crate::units::Bytes;
+use std::ops::Deref;
 
 /// What the CPU's caches know of memory. What engines use on the host is left out, and so is what
 /// copies under way take from a kernel.
@@ -55,7 +56,7 @@ impl CpuCaches {
             let before = uses.last_by(slice);
             before.filter(|&before| by(before, cores)).map_or(Bytes::ZERO, |_| slice.length)
         };
-        let operands = step.operands();
+        let operands = Operands::new(step.operands().copied());
         let reuse = uses.reuse(&operands, &operands, footprint);
         let only_read = &operands[..operands.len() - 1];
         let bytes =
@@ -112,13 +113,13 @@ impl DeviceCaches {
 
     /// How much was used since what is read was last used. `operands`: all that the reader uses.
     pub fn reuse(&self, reads: &[Slice], operands: &[Slice]) -> Reuse {
-        let (read_lines, lines) = (all_in_lines(reads), all_in_lines(operands));
-        self.uses.reuse(&read_lines[..reads.len()], &lines[..operands.len()], self.whole)
+        let in_lines = |slices: &[Slice]| Operands::new(slices.iter().map(in_lines));
+        self.uses.reuse(&in_lines(reads), &in_lines(operands), self.whole)
     }
 
     /// Where a kernel finds its data.
     pub fn find(&mut self, step: &LibraryStep) -> DeviceLocality {
-        let operands = step.operands();
+        let operands = Operands::new(step.operands().copied());
         // The output is left out, because no load waits for memory that is only written.
         let mut reuse = self.reuse(&step.inputs, &operands);
         let own: Bytes = operands.iter().map(|slice| in_lines(slice).length).sum();
@@ -150,13 +151,32 @@ fn in_lines(slice: &Slice) -> Slice {
     Slice { offset: start, length: end - start, ..*slice }
 }
 
-/// The lines of up to [`MOST_OPERANDS`] slices, and empty ones for the rest. This is done for each
-/// launch of a program, so it takes no memory from the heap.
-fn all_in_lines(slices: &[Slice]) -> [Slice; MOST_OPERANDS] {
-    let nothing = Slice { allocation: AllocationId(0), offset: Bytes::ZERO, length: Bytes::ZERO };
-    let mut lines = [nothing; MOST_OPERANDS];
-    lines.iter_mut().zip(slices).for_each(|(lines, slice)| *lines = in_lines(slice));
-    lines
+/// What a kernel works on. It is asked for at each launch of a program, so it takes no memory from
+/// the heap.
+struct Operands {
+    slices: [Slice; MOST_OPERANDS],
+    count: usize,
+}
+
+impl Operands {
+    fn new(slices: impl Iterator<Item = Slice>) -> Self {
+        let nothing =
+            Slice { allocation: AllocationId(0), offset: Bytes::ZERO, length: Bytes::ZERO };
+        let mut operands = Self { slices: [nothing; MOST_OPERANDS], count: 0 };
+        for slice in slices {
+            operands.slices[operands.count] = slice;
+            operands.count += 1;
+        }
+        operands
+    }
+}
+
+impl Deref for Operands {
+    type Target = [Slice];
+
+    fn deref(&self) -> &[Slice] {
+        &self.slices[..self.count]
+    }
 }
 
 /// Where a call finds its data.

@@ -82,7 +82,7 @@ impl Classes {
                 recordings += 1;
             }
             let recording = call.event().map_or(NONE, |event| latest[event.0]);
-            let lane = lanes[at].unwrap_or(0);
+            let lane = lanes.of(at).unwrap_or(0);
             let device = match call.only_waits() {
                 true => waited_for(program, call),
                 false => {
@@ -100,7 +100,7 @@ impl Classes {
             calls.push(PlacedCall { class, recording, site, is_launch });
         }
         drop(in_graphs);
-        Self { all, calls, lanes: program.lane_count(), recordings, graphs, written }
+        Self { all, calls, lanes: lanes.count(), recordings, graphs, written }
     }
 }
 

@@ -21,7 +21,9 @@ impl Traffic {
     pub fn of(program: &Program) -> Self {
         let mut copies = vec![[false; 2]; program.devices()];
         let mut launches = vec![false; program.devices()];
+        let mut computes = false;
         for call in &program.body {
+            computes |= call.works_on_cpu();
             if let Some((stream, direction, ..)) = call.crossing() {
                 copies[program.device_of(stream).0][direction as usize] = true;
             }
@@ -37,7 +39,7 @@ impl Traffic {
         let footprint = program.host_footprint();
         let mut by_team = vec![false; program.allocations.len()];
         let is_of_team = |call: &&Call| call.cpu_threads(footprint.all) == Some(Threads::All);
-        for call in program.body.iter().filter(is_of_team) {
+        for call in program.body.iter().filter(|_| computes).filter(is_of_team) {
             for one in program.accesses(call).filter(|one| one.kind == AccessKind::Writes) {
                 by_team[one.allocation().0] = true;
             }

@@ -49,7 +49,7 @@ impl Builder<'_> {
                 Ok(steps.into_iter().map(Step::Library).collect())
             }
             TaskKernel::Own(work) => {
-                let step = Step::Own(self.own_step(&memory, chunk, task, work)?);
+                let step = Step::from(self.own_step(&memory, chunk, task, work)?);
                 Ok(vec![step; task.iterations as usize])
             }
         }

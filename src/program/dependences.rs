@@ -10,8 +10,9 @@ pub fn dependences(program: &Program) -> Vec<Vec<usize>> {
     let mut accesses: Vec<LatestAccesses> =
         program.allocations.iter().map(|_| LatestAccesses::default()).collect();
     let mut found = Vec::with_capacity(program.body.len());
-    let host = program.lane_count();
-    for (index, (call, lane)) in program.body.iter().zip(program.lanes()).enumerate() {
+    let lanes = program.lanes();
+    let host = lanes.count();
+    for (index, (call, lane)) in program.body.iter().zip(lanes.iter()).enumerate() {
         let mut before = Vec::new();
         for one in program.accesses(call) {
             let (touched, writes) = (one.touched, one.writes());

@@ -84,23 +84,50 @@ impl Program {
         self.body.iter().enumerate().filter_map(graph)
     }
 
-    /// For each call of the body, the queue that it goes into, if any. Streams are queues with
-    /// their own numbers. What a graph captures from a stream other than its origin is a branch of
-    /// the graph, not of the stream: branches are numbered like their streams, after all streams.
-    pub fn lanes(&self) -> Vec<Option<usize>> {
-        let stream = |call: &Call| call.stream().map(|stream| stream.0);
-        let mut lanes: Vec<Option<usize>> = self.body.iter().map(stream).collect();
-        for graph in self.graphs() {
-            for lane in lanes[graph.calls].iter_mut().flatten() {
-                *lane += if *lane == graph.origin.0 { 0 } else { self.streams.len() };
-            }
-        }
-        lanes
+    /// The queues that the calls of the body go into.
+    pub fn lanes(&self) -> Lanes<'_> {
+        let captured = |(launch, call): (usize, &Call)| {
+            Some((launch + 1..launch + 1 + call.launched_calls()?, call.stream()?))
+        };
+        let captured = self.body.iter().enumerate().filter_map(captured).collect();
+        Lanes { program: self, captured }
     }
 
-    /// The number of queues that [`Program::lanes`] counts: streams and branches of graphs.
+    /// The number of queues: see [`Lanes::count`].
     pub fn lane_count(&self) -> usize {
         self.streams.len() * if self.has_graphs() { 2 } else { 1 }
+    }
+}
+
+/// The queues that the calls of a body go into. Streams are queues with their own numbers. What a
+/// graph captures from a stream other than its origin is a branch of the graph, not of the stream:
+/// branches are numbered like their streams, after all streams.
+#[derive(Debug, Clone)]
+pub struct Lanes<'p> {
+    program: &'p Program,
+    /// The calls that each graph has captured, and its origin.
+    captured: Vec<(Range<usize>, StreamId)>,
+}
+
+impl Lanes<'_> {
+    /// The queue of the call at a position of the body, if it goes into one.
+    #[inline]
+    pub fn of(&self, call: usize) -> Option<usize> {
+        let stream = self.program.body[call].stream()?;
+        let at = self.captured.partition_point(|(calls, _)| calls.end <= call);
+        let captured = self.captured.get(at).filter(|(calls, _)| calls.contains(&call));
+        let is_branch = captured.is_some_and(|&(_, origin)| origin != stream);
+        Some(stream.0 + if is_branch { self.program.streams.len() } else { 0 })
+    }
+
+    /// The queues of all calls, in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Option<usize>> + ExactSizeIterator {
+        (0..self.program.body.len()).map(|call| self.of(call))
+    }
+
+    /// The number of queues: streams and branches of graphs.
+    pub fn count(&self) -> usize {
+        self.program.streams.len() * if self.captured.is_empty() { 1 } else { 2 }
     }
 }
 

@@ -95,7 +95,7 @@ fn note(
 /// Checks that the host has waited for every lane's last operation when the body ends.
 fn check_finished(program: &Program, order: &Order<'_>) -> Result<(), Hazard> {
     let Some(lane) = order.unfinished().next() else { return Ok(()) };
-    let last = program.lanes().iter().rposition(|&other| other == Some(lane));
+    let last = program.lanes().iter().rposition(|other| other == Some(lane));
     let (last, stream) = (last.unwrap_or(0), lane % program.streams.len());
     Err(Hazard::Unfinished { last, stream })
 }

@@ -33,7 +33,7 @@ pub use call::Call;
 pub use capacity::{DoesNotFit, HostFootprint, Whose, check_fits};
 pub use dangling::MOST_STREAMS;
 pub use dependences::dependences;
-pub use graph::{Before, Behind, Graph, Upload, captured};
+pub use graph::{Before, Behind, Graph, Lanes, Upload, captured};
 pub use hazards::{Hazard, check_hazards, ordered_reads};
 pub use missing_orders::{MissingOrder, MissingOrders, missing_orders};
 pub use operands::{

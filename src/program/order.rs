@@ -1,7 +1,8 @@
 //! What is done before what: the order that streams, events and synchronisations give to calls.
 
 use super::call::Call;
-use super::operands::{Awaited, EventId, ThreadId};
+use super::graph::Lanes;
+use super::operands::{Awaited, EventId, StreamKind, StreamTraits, ThreadId};
 use super::value::Program;
 
 /// For each lane (a stream, a branch of a graph or, last, a host thread), how many of its
@@ -12,7 +13,7 @@ pub type Clock = Vec<usize>;
 /// Walks through the calls of a body and knows what each comes after.
 pub struct Order<'p> {
     program: &'p Program,
-    lanes: Vec<Option<usize>>,
+    lanes: Lanes<'p>,
     /// The lane of the first host thread.
     host: usize,
     clocks: Vec<Clock>,
@@ -20,6 +21,8 @@ pub struct Order<'p> {
     events: Vec<Option<Clock>>,
     /// The last call that put something into each stream: its thread, and its number there.
     put: Vec<Option<(usize, usize)>>,
+    /// Whether a stream is a barrier for others.
+    has_barrier: bool,
     next: usize,
 }
 
@@ -34,15 +37,18 @@ pub struct Passed<'o> {
 
 impl<'p> Order<'p> {
     pub fn new(program: &'p Program) -> Self {
-        let host = program.lane_count();
-        let lanes = host + program.thread_count();
+        let lanes = program.lanes();
+        let host = lanes.count();
+        let all = host + program.thread_count();
+        let is_legacy = |stream: &StreamTraits| stream.kind == StreamKind::LegacyDefault;
         Self {
             program,
-            lanes: program.lanes(),
+            lanes,
             host,
-            clocks: vec![vec![0; lanes]; lanes],
+            clocks: vec![vec![0; all]; all],
             events: vec![None; program.events],
             put: vec![None; program.streams.len()],
+            has_barrier: program.streams.iter().any(is_legacy),
             next: 0,
         }
     }
@@ -89,7 +95,7 @@ impl<'p> Order<'p> {
         let call = self.program.body.get(self.next)?;
         let thread = usize::from(self.program.thread_of(self.next).0);
         let host = self.host + thread;
-        let lane = self.lanes[self.next].unwrap_or(host);
+        let lane = self.lanes.of(self.next).unwrap_or(host);
         self.next += 1;
         self.clocks[host][host] += 1;
         let made = self.clocks[host][host];
@@ -98,7 +104,9 @@ impl<'p> Order<'p> {
         if awaited.is_none() {
             // A call comes after everything that its thread has waited for before it.
             self.learn(lane, host);
-            self.pass_barrier(lane);
+            if self.has_barrier {
+                self.pass_barrier(lane);
+            }
             if let Some(put) = self.put.get_mut(lane) {
                 *put = Some((thread, made));
             }
@@ -106,7 +114,10 @@ impl<'p> Order<'p> {
         if let Some(awaited) = awaited {
             self.wait(thread, lane, awaited);
         } else if let Some(event) = call.recorded() {
-            self.events[event.0] = Some(self.clocks[lane].clone());
+            match &mut self.events[event.0] {
+                Some(before) => before.clone_from(&self.clocks[lane]),
+                none => *none = Some(self.clocks[lane].clone()),
+            }
         } else if let Some(event) = call.stream_waits_for() {
             self.join_record(lane, event);
         } else if lane == host {

@@ -18,8 +18,14 @@ use std::slice::from_ref;
 pub enum Step {
     /// A kernel whose cost a calibration measures.
     Library(LibraryStep),
-    /// A kernel that the program brings along.
-    Own(OwnStep),
+    /// A kernel that the program brings along. Few do, and a step of the library is much smaller.
+    Own(Box<OwnStep>),
+}
+
+impl From<OwnStep> for Step {
+    fn from(step: OwnStep) -> Self {
+        Self::Own(Box::new(step))
+    }
 }
 
 impl Step {
@@ -102,9 +108,9 @@ pub struct LibraryStep {
 impl LibraryStep {
     /// The arrays that the kernel works on: first those that it only reads, then the one that it
     /// writes.
-    pub fn operands(&self) -> Vec<Slice> {
+    pub fn operands(&self) -> impl Iterator<Item = &Slice> {
         let only_read = self.inputs.iter().filter(|slice| **slice != self.output);
-        only_read.chain([&self.output]).copied().collect()
+        only_read.chain([&self.output])
     }
 
     /// All memory that the kernel uses: its inputs, its output and its workspace.

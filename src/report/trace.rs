@@ -10,7 +10,9 @@
 use super::words::joined;
 use crate::machine::Direction;
 use crate::program::spelled::Names;
-use crate::program::{AllocationId, Call, Place, Program, Route, Sides, Slice, Step, ThreadId};
+use crate::program::{
+    AllocationId, Call, Lanes, Place, Program, Route, Sides, Slice, Step, ThreadId,
+};
 use crate::samples::Provenance;
 use crate::timeline::{Activity, Lane, Timeline};
 use crate::units::{Instant, Span};
@@ -67,7 +69,7 @@ struct Process<'a> {
     /// Calls are numbered from one after this.
     first_id: usize,
     /// The FIFO that each call goes to: its stream, or a branch of a graph.
-    lanes: Vec<Option<usize>>,
+    lanes: Lanes<'a>,
     /// The launch of the graph that a captured call is in.
     launches: BTreeMap<usize, usize>,
     /// When the host began each call that it made.
@@ -174,7 +176,7 @@ impl<'a> Process<'a> {
         let mut engines: BTreeMap<_, Vec<&Activity>> = BTreeMap::new();
         let on_device = self.timeline.activities.iter().filter(|one| one.lane != Lane::Host);
         for activity in on_device {
-            streams.entry(self.lanes[activity.call].unwrap_or(0)).or_default().push(activity);
+            streams.entry(self.lanes.of(activity.call).unwrap_or(0)).or_default().push(activity);
             engines.entry((self.device_of(activity), activity.lane)).or_default().push(activity);
         }
         for (stream, activities) in streams {
@@ -224,7 +226,7 @@ impl<'a> Process<'a> {
                 tell("device", self.device_of(activity).into());
                 tell("context", 1.into());
                 // Tools tell streams apart by this alone, whatever the process.
-                let stream = self.lanes[activity.call].unwrap_or(0) + 1;
+                let stream = self.lanes.of(activity.call).unwrap_or(0) + 1;
                 tell("stream", (stream + (self.pid - 1) * ROWS).into());
                 if let (Some(bytes), true) = (moved(call), time > Span::ZERO) {
                     tell("memory bandwidth (GB/s)", (bytes as f64 / time.nanos_f64()).into());

@@ -46,7 +46,7 @@ impl Expansion<'_> {
     pub(super) fn step(&mut self, name: &Spanned<String>, call: &RawCall) -> Result<Step, Fault> {
         let declared = self.declared;
         if let Some(own) = declared.iter().find(|one| one.kernel.name == *name.get_ref()) {
-            return self.own_step(own, name, call).map(Step::Own);
+            return self.own_step(own, name, call).map(Step::from);
         }
         let kernel = Kernel::from_name(name.get_ref()).ok_or_else(|| {
             let own = declared.iter().map(|one| one.kernel.name.as_str());
@@ -63,7 +63,7 @@ impl Expansion<'_> {
         let mut names = call.all_arguments().map(|(name, _)| name.get_ref());
         let has_shape = call.r#type.is_some() || names.any(|name| name == rows || name == columns);
         if kernel == Kernel::Matmul && has_shape {
-            return self.product(name, call).map(Step::Own);
+            return self.product(name, call).map(Step::from);
         }
         if let Some(stray) = &call.r#type {
             let message = format!("kernel `{kernel}` only works on f32");

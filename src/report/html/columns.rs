@@ -41,7 +41,7 @@ fn rows(program: &Program, views: &[(String, &Timeline)]) -> Vec<TimelineRow> {
 /// What calls go to by their numbers: streams, then the branches of graphs.
 fn streams(program: &Program) -> Vec<String> {
     let names = Names::in_program(program);
-    let most = program.lanes().into_iter().flatten().max().map_or(0, |most| most + 1);
+    let most = program.lanes().iter().flatten().max().map_or(0, |most| most + 1);
     let known = program.streams.len();
     let name = |at: usize| match at.checked_sub(known) {
         None => names.stream(StreamId(at)),
@@ -67,7 +67,7 @@ fn calls(program: &Program, words: &mut IndexSet<String>) -> Value {
         let row = [
             words.insert_full(call.name().to_owned()).0 as i64,
             words.insert_full(what(program, &names, call)).0 as i64,
-            lanes[at].map_or(-1, |lane| lane as i64),
+            lanes.of(at).map_or(-1, |lane| lane as i64),
             known(bytes),
             known(offset),
             known(elements),

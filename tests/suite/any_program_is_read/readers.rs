@@ -17,7 +17,7 @@ pub fn read(
     workload: &Workload,
 ) -> Result<Timeline, CompileError> {
     let _ = check_hazards(program);
-    assert_eq!(program.lanes().len(), program.body.len());
+    assert_eq!(program.lanes().iter().len(), program.body.len());
     if let Ok(graph) = captured(program.clone()) {
         assert!(check_hazards(&graph).is_ok() || check_hazards(program).is_err());
     }

@@ -92,7 +92,7 @@ impl<'p> Simulator<'p> {
             Op { lane, device, kind, usual: kind, ..Op::default() }
         };
         Self {
-            ops: program.lanes().into_iter().zip(&costs).map(op).collect(),
+            ops: program.lanes().iter().zip(&costs).map(op).collect(),
             engines: (0..program.devices() * KINDS).map(|_| Engine::default()).collect(),
             graph: program.graphs().next(),
             program,

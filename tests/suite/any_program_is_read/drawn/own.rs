@@ -49,7 +49,7 @@ impl Drawing {
         let parameters = Vec::new();
         let step =
             OwnStep { kernel, reads, writes, elements: length, numbers, geometry, parameters };
-        let step = Step::Own(step);
+        let step = Step::from(step);
         self.add(if on_host { Call::Compute { step } } else { Call::Launch { stream, step } });
     }
 }
