@@ -57,6 +57,7 @@ impl Classes {
         let mut written = JustWrittenAt::new();
         let graphs: Arc<Vec<Graph>> = Arc::new(program.graphs().collect());
         let mut in_graphs = graphs.iter().enumerate().peekable();
+        let mut ending = in_flight.ending.iter().peekable();
         let mut known = KnownClasses::default();
         let mut all: Vec<Class> = Vec::new();
         // `cuStreamWaitEvent`: a wait is for the latest record before it.
@@ -71,11 +72,10 @@ impl Classes {
             let key = Key::of((program, traffic), call, graph.map(|(_, graph)| graph));
             let key = (key, history.pass(call), before);
             written.extend(history.just_written.map(|age| (index(at), age)));
-            let locality = key.1;
-            let class = known.class_of(key);
+            let class = known.class_of(&key);
             if class as usize == all.len() {
                 let graph = graph.map(|(place, _)| place);
-                all.push(Class { first: at, locality, graph, before });
+                all.push(Class { first: at, locality: key.1, graph, before });
             }
             if let Some(event) = call.recorded() {
                 latest[event.0] = index(recordings);
@@ -94,7 +94,7 @@ impl Classes {
                 thread: usize::from(program.thread_of(at).0),
                 stream: stream_index(lane),
                 device,
-                ends_copies: in_flight.ending.contains(&at),
+                ends_copies: ending.next_if_eq(&&at).is_some(),
             };
             let is_launch = call.is_launch() && before.is_none();
             calls.push(PlacedCall { class, recording, site, is_launch });
@@ -120,18 +120,18 @@ struct KnownClasses {
 
 impl KnownClasses {
     /// The number of a class, which may be a new one.
-    fn class_of(&mut self, key: ClassKey) -> u32 {
+    fn class_of(&mut self, key: &ClassKey) -> u32 {
         let guess = self.next.get(self.latest as usize).copied().unwrap_or_default();
-        let class = if self.keys.get(guess as usize) == Some(&key) {
+        let class = if self.keys.get(guess as usize) == Some(key) {
             guess
+        } else if let Some(&known) = self.numbers.get(key) {
+            known
         } else {
             let new = index(self.keys.len());
-            let class = *self.numbers.entry(key.clone()).or_insert(new);
-            if class == new {
-                self.keys.push(key);
-                self.next.push(0);
-            }
-            class
+            self.numbers.insert(key.clone(), new);
+            self.keys.push(key.clone());
+            self.next.push(0);
+            new
         };
         if let Some(next) = self.next.get_mut(self.latest as usize) {
             *next = class;

@@ -52,9 +52,8 @@ impl<'p> MemoryHistory<'p> {
     /// Memory is as a pass leaves it: the body repeats, so its first call follows the last.
     pub fn after_a_pass(program: &'p Program, profile: &Profile, footprint: Bytes) -> Self {
         let mut history = Self::new(program, profile, footprint);
-        for call in &program.body {
-            history.note(call, &mut Locality::default());
-        }
+        let mut found = Locality::default();
+        program.body.iter().for_each(|call| history.note(call, &mut found));
         history
     }
 

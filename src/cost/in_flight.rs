@@ -4,7 +4,6 @@ use super::remote::Mapped;
 use crate::machine::{DeviceId, Direction};
 use crate::program::{Call, Clock, Order, Passed, Program};
 use crate::units::Bytes;
-use std::collections::BTreeSet;
 
 /// "For transfers from pageable host memory to device memory", copies up to this size return once
 /// the driver has taken the data (CUDA Driver API manual, "API synchronization behavior"). The data
@@ -14,9 +13,9 @@ pub(super) const STAGED_AT_ONCE: Bytes = Bytes::kib(64);
 /// What a program does while copies may be under way.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    /// The synchronisations, by their places in the body, after which no copy of their device is
-    /// under way.
-    pub ending: BTreeSet<usize>,
+    /// The synchronisations, by their places in the body and in order, after which no copy of their
+    /// device is under way.
+    pub ending: Vec<usize>,
     /// Whether a copy is staged beside one of pinned memory that goes the same way.
     pub stages: bool,
     /// Whether a kernel that uses the host's memory may run beside a copy, or beside another such
@@ -101,7 +100,7 @@ impl InFlight {
                 let device = waited_for(program, call);
                 let copies = |other: &Issued| matches!(other.does, Does::Copy { .. });
                 if !issued.iter().any(|other| copies(other) && other.device == device) {
-                    found.ending.insert(at);
+                    found.ending.push(at);
                 }
             }
         }
