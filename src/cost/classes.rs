@@ -82,7 +82,7 @@ impl Classes {
                 recordings += 1;
             }
             let recording = call.event().map_or(NONE, |event| latest[event.0]);
-            let lane = lanes.of(at).unwrap_or(0);
+            let lane = lanes.lane_of(at).unwrap_or(0);
             let device = match call.only_waits() {
                 true => waited_for(program, call),
                 false => {

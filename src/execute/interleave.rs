@@ -166,8 +166,8 @@ impl Interpreter {
         // does, and now and then gets a new rank. If the lane were drawn evenly at each step,
         // none would fall as far behind as a race may need (Burckhardt et al., "A randomized
         // scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010).
-        let lanes_of = program.lanes();
-        let host = lanes_of.count();
+        let queues = program.lanes();
+        let host = queues.count();
         let mut threads = calls_of_threads(program);
         let all = host + threads.len();
         let mut ranks: Vec<u32> = (0..all).map(|_| random.random()).collect();
@@ -193,7 +193,7 @@ impl Interpreter {
                 continue;
             };
             if let Some(next) = threads[thread].pop_front() {
-                self.issue((next, &program.body[next]), lanes_of.of(next).unwrap_or(host), team);
+                self.issue((next, &program.body[next]), queues.lane_of(next).unwrap_or(host), team);
             }
         }
     }

@@ -112,7 +112,7 @@ pub struct Lanes<'p> {
 impl Lanes<'_> {
     /// The queue of the call at a position of the body, if it goes into one.
     #[inline]
-    pub fn of(&self, call: usize) -> Option<usize> {
+    pub fn lane_of(&self, call: usize) -> Option<usize> {
         let stream = self.program.body[call].stream()?;
         let at = self.captured.partition_point(|(calls, _)| calls.end <= call);
         let captured = self.captured.get(at).filter(|(calls, _)| calls.contains(&call));
@@ -122,7 +122,7 @@ impl Lanes<'_> {
 
     /// The queues of all calls, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Option<usize>> + ExactSizeIterator {
-        (0..self.program.body.len()).map(|call| self.of(call))
+        (0..self.program.body.len()).map(|call| self.lane_of(call))
     }
 
     /// The number of queues: streams and branches of graphs.

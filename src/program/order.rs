@@ -95,7 +95,7 @@ impl<'p> Order<'p> {
         let call = self.program.body.get(self.next)?;
         let thread = usize::from(self.program.thread_of(self.next).0);
         let host = self.host + thread;
-        let lane = self.lanes.of(self.next).unwrap_or(host);
+        let lane = self.lanes.lane_of(self.next).unwrap_or(host);
         self.next += 1;
         self.clocks[host][host] += 1;
         let made = self.clocks[host][host];

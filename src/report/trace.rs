@@ -176,7 +176,8 @@ impl<'a> Process<'a> {
         let mut engines: BTreeMap<_, Vec<&Activity>> = BTreeMap::new();
         let on_device = self.timeline.activities.iter().filter(|one| one.lane != Lane::Host);
         for activity in on_device {
-            streams.entry(self.lanes.of(activity.call).unwrap_or(0)).or_default().push(activity);
+            let lane = self.lanes.lane_of(activity.call).unwrap_or(0);
+            streams.entry(lane).or_default().push(activity);
             engines.entry((self.device_of(activity), activity.lane)).or_default().push(activity);
         }
         for (stream, activities) in streams {
@@ -226,7 +227,7 @@ impl<'a> Process<'a> {
                 tell("device", self.device_of(activity).into());
                 tell("context", 1.into());
                 // Tools tell streams apart by this alone, whatever the process.
-                let stream = self.lanes.of(activity.call).unwrap_or(0) + 1;
+                let stream = self.lanes.lane_of(activity.call).unwrap_or(0) + 1;
                 tell("stream", (stream + (self.pid - 1) * ROWS).into());
                 if let (Some(bytes), true) = (moved(call), time > Span::ZERO) {
                     tell("memory bandwidth (GB/s)", (bytes as f64 / time.nanos_f64()).into());

@@ -67,7 +67,7 @@ fn calls(program: &Program, words: &mut IndexSet<String>) -> Value {
         let row = [
             words.insert_full(call.name().to_owned()).0 as i64,
             words.insert_full(what(program, &names, call)).0 as i64,
-            lanes.of(at).map_or(-1, |lane| lane as i64),
+            lanes.lane_of(at).map_or(-1, |lane| lane as i64),
             known(bytes),
             known(offset),
             known(elements),

@@ -43,7 +43,7 @@ impl Order {
             let mut known = host.clone();
             made.push(host.made.clone());
             host.made.insert(at);
-            match (call, lanes.of(at)) {
+            match (call, lanes.lane_of(at)) {
                 (Call::Synchronize { stream }, _) => host.learn(&in_lane[stream.0]),
                 (Call::SynchronizeEvent { event }, _) => host.learn(&events[event.0]),
                 (Call::SynchronizeDevice(device), _) => {

@@ -71,7 +71,7 @@ fn check_order(plan: &Program, timeline: &Timeline) -> Result<(), TestCaseError>
         found.find(|activity| (activity.lane == Lane::Host) == host).expect("it happened")
     };
     for (index, call) in plan.body.iter().enumerate() {
-        let Some(lane) = lanes.of(index) else { continue };
+        let Some(lane) = lanes.lane_of(index) else { continue };
         // The launch of a graph is not one of its nodes, and no barrier holds back a branch.
         let is_work = !matches!(call, Call::Synchronize { .. } | Call::Replay { .. });
         for other in 0..plan.streams.len() {
