@@ -35,6 +35,7 @@
 //! All are on by default. Without them, the library reads scenarios and profiles and predicts.
 //!
 //! - `nsight`: traces that Nsight Systems exported, which are SQLite databases.
+//! - `schema`: JSON Schemas of scenarios and reports.
 //! - `report`: text, pages, pictures and traces.
 //! - `gpu`: the machine itself, to calibrate and to execute. CUDA is loaded when it is needed.
 //! - `cli`: the `hallway` command, with all of both.
