@@ -131,7 +131,7 @@ fn over_profiles(all: Vec<Asked>) -> Vec<(Asked, &'static Profile)> {
 
 #[test]
 fn of_tasks_that_are_drawn() {
-    check_all(&over_profiles(drawn_tasks(160)));
+    check_all(&over_profiles(drawn_tasks(120)));
 }
 
 #[test]
