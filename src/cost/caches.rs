@@ -151,8 +151,8 @@ fn in_lines(slice: &Slice) -> Slice {
     Slice { offset: start, length: end - start, ..*slice }
 }
 
-/// What a kernel works on. It is asked for at each launch of a program, so it takes no memory from
-/// the heap.
+/// The arrays that a kernel works on. They are asked for at each launch of a program, so they take
+/// no memory from the heap.
 struct Operands {
     slices: [Slice; MOST_OPERANDS],
     count: usize,

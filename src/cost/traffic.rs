@@ -38,8 +38,9 @@ impl Traffic {
         let launches = launches.map(|(device, any)| any && !is_alone(device)).collect();
         let footprint = program.host_footprint();
         let mut by_team = vec![false; program.allocations.len()];
-        let is_of_team = |call: &&Call| call.cpu_threads(footprint.all) == Some(Threads::All);
-        for call in program.body.iter().filter(|_| computes).filter(is_of_team) {
+        let is_of_team =
+            |call: &&Call| computes && call.cpu_threads(footprint.all) == Some(Threads::All);
+        for call in program.body.iter().filter(is_of_team) {
             for one in program.accesses(call).filter(|one| one.kind == AccessKind::Writes) {
                 by_team[one.allocation().0] = true;
             }

@@ -26,6 +26,7 @@ pub fn biweight_mean(values: &[f64], far: f64) -> Option<f64> {
         let weighted = values.iter().map(|&value| (value, weight(value)));
         let (sum, total) = weighted.fold((0.0, 0.0), |(s, t), (v, w)| (s + w * v, t + w));
         let before = std::mem::replace(&mut middle, sum / total);
+        // It would stay where it is in all further steps.
         if middle == before {
             break;
         }

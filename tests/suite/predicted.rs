@@ -38,7 +38,7 @@ pub fn calibrated(folder: &str) -> Profile {
     Profile::load(&folder.join("profile.toml")).expect("it is committed")
 }
 
-/// What its file is read back as, after the text was edited.
+/// Saves a profile, edits the text of its file, and loads it again.
 pub fn reread(
     profile: &Profile,
     edit: impl FnOnce(String) -> String,
