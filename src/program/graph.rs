@@ -95,7 +95,7 @@ impl Program {
 
     /// The number of queues: see [`Lanes::count`].
     pub fn lane_count(&self) -> usize {
-        self.streams.len() * if self.has_graphs() { 2 } else { 1 }
+        self.lanes().count()
     }
 }
 
